@@ -45,6 +45,7 @@ class scan_executor final : public scan_operation {
   std::size_t add(schedule s) {
     nodes_.resize(std::max(nodes_.size(), s.nodes.size()));
     ready_.resize(nodes_.size());
+    deferred_.resize(nodes_.size());
     receive_heads_.resize(std::max(receive_heads_.size(), s.receives.size()));
     send_heads_.resize(std::max(send_heads_.size(), s.sends.size()));
     requests_ = std::shared_ptr<request[]>(new request[nodes_.size()]);
@@ -83,6 +84,7 @@ class scan_executor final : public scan_operation {
 
   void advance() noexcept override {
     if (failure_) return;
+    const std::size_t left_before = left_;
     try {
       for (std::size_t q = 0; q < schedule_->receives.size(); ++q) {
         const std::vector<std::uint32_t>& steps = schedule_->receives[q].steps;
@@ -99,6 +101,7 @@ class scan_executor final : public scan_operation {
           if (n.sent && k == h.done) ++h.done;
         }
       }
+      if (left_ == left_before && deferred_begin_ < deferred_end_) deliver_some();
       if (left_ == 0) finish();
     } catch (...) {
       failure_ = std::current_exception();
@@ -123,6 +126,8 @@ class scan_executor final : public scan_operation {
         left = left_;
         until.restart();
         idle.reset();
+      } else if (deferred_begin_ < deferred_end_) {
+        continue;  // there is work to do meanwhile
       } else if (until.expired()) {
         raise_timeout();
       } else {
@@ -164,14 +169,14 @@ class scan_executor final : public scan_operation {
   void begin() {
     left_ = schedule_->nodes.size();
     ready_begin_ = ready_end_ = 0;
+    deferred_begin_ = deferred_end_ = delivered_units_ = 0;
     std::fill(receive_heads_.begin(), receive_heads_.end(), std::size_t{0});
     std::fill(send_heads_.begin(), send_heads_.end(), head{});
     for (std::uint32_t i = 0; i < schedule_->nodes.size(); ++i) {
       const schedule::node& n = schedule_->nodes[i];
       nodes_[i] = {.waits = n.waits, .readers = n.readers};
       const step& s = step_at(i);
-      if (s.what == operation::fold && s.summary == local_summary && n.in_from != schedule::none &&
-          kind::resets(combiner_, shape_, s.units, memory_.local_transition())) {
+      if (n.may_skip_carry && kind::resets(combiner_, shape_, s.units, memory_.local_transition())) {
         nodes_[i].carry_free = true;
         --nodes_[i].waits;
       }
@@ -197,12 +202,19 @@ class scan_executor final : public scan_operation {
       const step& s = step_at(i);
       switch (s.what) {
         case operation::fold: memory_.fold(combiner_, i, nodes_[i].carry_free); break;
-        case operation::deliver: memory_.deliver(combiner_, i); break;
+        case operation::deliver:
+          if (memory_.lies_in_place(i)) break;
+          if (!borrows(i)) {
+            deferred_[deferred_end_++] = i;
+            continue;
+          }
+          memory_.deliver(combiner_, i, s.units);
+          break;
         case operation::send: {
           const auto from = memory_.send_buffer(i);
           comm_.send(channel_, rank_of(s.peer), from.data(), from.size(), requests_[i]);
           statistics_.bytes_sent += from.size();
-          nodes_[i].forwards = schedule_->nodes[i].in_from != schedule::none && nodes_[static_cast<std::size_t>(schedule_->nodes[i].in_from)].borrowed;
+          nodes_[i].forwards = borrows(i);
           issued(s.peer);
           break;
         }
@@ -214,6 +226,28 @@ class scan_executor final : public scan_operation {
       }
       release_successors(i);
     }
+  }
+
+  /// Step `i` reads memory that a peer lent.
+  [[nodiscard]] bool borrows(std::uint32_t i) const {
+    const std::int32_t from = schedule_->nodes[i].in_from;
+    return from != schedule::none && nodes_[static_cast<std::size_t>(from)].borrowed;
+  }
+
+  // Copies into the caller's results are nobody else's business: they wait until no message moves, and are done in pieces, so
+  // that a peer never waits for one.
+  void deliver_some() {
+    const std::uint32_t i = deferred_[deferred_begin_];
+    const unit_range all = step_at(i).units;
+    const std::size_t begin = all.begin + delivered_units_;
+    const unit_range piece{begin, std::min(all.end, begin + memory_.units_a_piece(all))};
+    memory_.deliver(combiner_, i, piece);
+    delivered_units_ += piece.size();
+    if (piece.end < all.end) return;
+    delivered_units_ = 0;
+    ++deferred_begin_;
+    read_done(i);
+    --left_;
   }
 
   void issued(int peer) {
@@ -351,7 +385,8 @@ class scan_executor final : public scan_operation {
   std::vector<schedule> schedules_;
   std::shared_ptr<request[]> requests_;  // one a step
   std::vector<node_state> nodes_;
-  std::vector<std::uint32_t> ready_;  // each step becomes ready once
+  std::vector<std::uint32_t> ready_;     // each step becomes ready once
+  std::vector<std::uint32_t> deferred_;  // deliveries to be done
   std::vector<std::size_t> receive_heads_;
   std::vector<head> send_heads_;
 
@@ -361,6 +396,9 @@ class scan_executor final : public scan_operation {
   std::size_t left_ = 0;  // steps not done; a send is done when its memory is free
   std::size_t ready_begin_ = 0;
   std::size_t ready_end_ = 0;
+  std::size_t deferred_begin_ = 0;
+  std::size_t deferred_end_ = 0;
+  std::size_t delivered_units_ = 0;  // of the first deferred
   std::exception_ptr failure_;
   std::string failure_text_;
   deadline::clock::time_point started_;

@@ -110,17 +110,31 @@ class placement {
     kind::fold(combiner, shape_, s.units, transition, read(s.in, n.in_from, s.units), summary, out);
   }
 
-  void deliver(const Combiner& combiner, std::size_t i) {
+  /// What delivery `i` delivers has been put into the result at once.
+  [[nodiscard]] bool lies_in_place(std::size_t i) const {
     const step& s = step_at(i);
-    scalar* result = result_of(s.to);
-    const block_view<scalar> to{result, false};
-    if (s.in == identity_state) {
-      kind::fill(shape_, s.units, identity(combiner), to);
-      return;
-    }
+    if (s.in == identity_state) return false;
     const block_view<const scalar> from = read(s.in, schedule_->nodes[i].in_from, s.units);
-    const bool in_place = from.packed ? !kind::packs(shape_, s.units) && from.data == result + first_element(s.units) : from.data == result;
-    if (!in_place) kind::copy(shape_, s.units, from, to);
+    const scalar* to = result_of(s.to);
+    return from.packed ? !kind::packs(shape_, s.units) && from.data == to + first_element(s.units) : from.data == to;
+  }
+
+  /// How many units of a delivery are a good piece of work between two looks at the messages.
+  [[nodiscard]] std::size_t units_a_piece(unit_range units) const {
+    constexpr std::size_t bytes = 65536;
+    if (kind::unit == unit_form::column) return units.size();  // part of a packed block of columns is no packed block
+    return std::max<std::size_t>(1, bytes / std::max<std::size_t>(1, kind::unit_elements(shape_) * sizeof(scalar)));
+  }
+
+  /// Copies `piece` of what delivery `i` delivers into the result.
+  void deliver(const Combiner& combiner, std::size_t i, unit_range piece) {
+    const step& s = step_at(i);
+    const block_view<scalar> to{result_of(s.to), false};
+    if (s.in == identity_state) {
+      kind::fill(shape_, piece, identity(combiner), to);
+    } else {
+      kind::copy(shape_, piece, read(s.in, schedule_->nodes[i].in_from, piece), to);
+    }
   }
 
  private:

@@ -21,6 +21,7 @@ struct schedule {
     std::int32_t summary_state_from = none;       ///< ... as the summary's state
     std::int32_t summary_transition_from = none;  ///< ... as the summary's transition
     std::int32_t delivered_by = none;             ///< the step that delivers this one's output: it is put there at once
+    bool may_skip_carry = false;                  ///< a fold of the local summary whose output shares its storage with none
     std::uint32_t waits = 0;                      ///< how many steps must be done before
     std::uint32_t readers = 0;                    ///< how many steps read its output
     std::uint32_t first_successor = 0;
@@ -87,6 +88,9 @@ struct schedule {
         n.in_from = read(i, each.in, payload::state);
         n.summary_state_from = read(i, each.summary, payload::state);
         n.summary_transition_from = read(i, each.summary, payload::transition);
+        // Sharing storage is safe because a write follows the carry it reads: without waiting for that it is not.
+        n.may_skip_carry = n.in_from != schedule::none && each.summary == local_summary &&
+                           std::count(s.source.storage.begin(), s.source.storage.end(), s.source.storage_of(each.out)) == 1;
         break;
     }
   }

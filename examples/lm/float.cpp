@@ -1,0 +1,10 @@
+#include "train.hpp"
+
+namespace lm {
+
+template bool train_on_threads<float>(int, const options&, bytes, outputs&);
+#ifdef LM_WITH_MPI
+template bool train_on_processes<float>(const mpi_ranks&, const options&, bytes, std::optional<outputs>&);
+#endif
+
+}  // namespace lm
