@@ -2,8 +2,8 @@
 ///
 ///   build/release/bench/combiner_bench [--benchmark_filter=diagonal]
 ///
-/// Every iteration times a fold and a memcpy in turn; `time_over_memcpy` is the median of their ratios, so that whatever else the
-/// machine does hits both. Time is the fold's. The fold of a diagonal float32 state fails past 4 times a memcpy.
+/// Every iteration times a fold and a memcpy in turn; `time_over_memcpy` is the median of their ratios, so that whatever else
+/// the machine does hits both. Time is the fold's. The fold of a diagonal float32 state fails past 4 times a memcpy.
 
 #include <allscan/combiner/adjoint.hpp>
 #include <allscan/combiner/models.hpp>

@@ -51,7 +51,10 @@ endfunction()
 
 function(allscan_test_program target path main)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "SOURCES;LIBRARIES")
-  allscan_program(${target} SOURCES ${PROJECT_SOURCE_DIR}/tests/${path}_test.cpp ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES} ${main})
+  allscan_program(
+    ${target}
+    SOURCES ${PROJECT_SOURCE_DIR}/tests/${path}_test.cpp ${arg_SOURCES}
+    LIBRARIES ${arg_LIBRARIES} ${main})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE ALLSCAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 

@@ -1,4 +1,4 @@
-/// Interleaved timing: A B C A B C ..., so that a slow spell of the machine meets every contender alike.
+/// Interleaved timing: every iteration runs each contender once, so that a slow spell of the machine meets all of them alike.
 #pragma once
 
 #include "contender.hpp"
@@ -12,6 +12,7 @@ namespace scan_perf {
 
 using samples = std::vector<double>;  // microseconds, one an iteration, each the maximum over the ranks
 
+/// The order within an iteration is shuffled, alike on every rank, so that no contender always follows the same other one.
 /// A barrier stands before each run; what a rank measures starts when it leaves that barrier. Result [contender][iteration].
 [[nodiscard]] std::vector<samples> measure(team& ranks, const std::vector<std::unique_ptr<contender>>& contenders,
                                            std::size_t warmup, std::size_t iterations);

@@ -32,8 +32,7 @@ struct row {
 /// Names of the baselines whose ratios the rows hold, in order. A scan's row has the ratio to the scan of its own form.
 void print_header(const options& chosen, const std::string& transport, int ranks, const std::vector<std::string>& baselines);
 void print_row(const row& each);
-/// One line a size and scan: the fastest algorithm of ours and its ratios. With one, "at most once": prints nothing for no
-/// rows.
+/// One line a size and scan: the fastest of ours, by its median, and its ratios.
 void print_summary(const std::vector<row>& rows, const std::vector<std::string>& baselines);
 
 /// A file that is opened before anything is measured and written at the end.

@@ -37,20 +37,20 @@ TEST_P(Agreement, EqualProposalsPass) {
 TEST_P(Agreement, ADifferenceIsNamedAlikeOnEveryRank) {
   const int size = GetParam();
   for (const bool windows : {false, true}) {
-    thread::run(
-        size,
-        [&](thread::communicator comm) {
-          for (int odd = 1; odd < size; ++odd) {
-            proposal mine;
-            mine.add("kind", "diagonal");
-            mine.add("blocks", comm.rank() == odd ? 4U : 8U);
-            mine.add("later", comm.rank() == odd ? 1U : 2U);
-            EXPECT_EQ(thrown(comm, mine), "the ranks disagree: rank 0 has blocks = 8 and rank " + std::to_string(odd) +
-                                              " has blocks = 4: pass the same on every rank, and construct plans in the same order "
-                                              "everywhere");
-          }
-        },
-        {.windows = windows});
+    thread::run(size,
+                [&](thread::communicator comm) {
+                  for (int odd = 1; odd < size; ++odd) {
+                    proposal mine;
+                    mine.add("kind", "diagonal");
+                    mine.add("blocks", comm.rank() == odd ? 4U : 8U);
+                    mine.add("later", comm.rank() == odd ? 1U : 2U);
+                    EXPECT_EQ(thrown(comm, mine),
+                              "the ranks disagree: rank 0 has blocks = 8 and rank " + std::to_string(odd) +
+                                  " has blocks = 4: pass the same on every rank, and construct plans in the same order "
+                                  "everywhere");
+                  }
+                },
+                {.windows = windows});
   }
 }
 
@@ -70,8 +70,10 @@ TEST(AgreementText, OneProposalMayEndEarlier) {
   one.add("a", 1);
   proposal two = one;
   two.add("b", 2);
-  EXPECT_NE(proposal::disagreement({one.pack(), two.pack()}).find("rank 0 has nothing more and rank 1 has b = 2"), std::string::npos);
-  EXPECT_NE(proposal::disagreement({two.pack(), one.pack()}).find("rank 0 has b = 2 and rank 1 has nothing more"), std::string::npos);
+  EXPECT_NE(proposal::disagreement({one.pack(), two.pack()}).find("rank 0 has nothing more and rank 1 has b = 2"),
+            std::string::npos);
+  EXPECT_NE(proposal::disagreement({two.pack(), one.pack()}).find("rank 0 has b = 2 and rank 1 has nothing more"),
+            std::string::npos);
 }
 
 TEST(AgreementText, LongTextIsCutNotOverrun) {

@@ -9,7 +9,8 @@ TEST(Allocation, NoneInScansOverThreads) {
   allocations::expect_counter_works();
   for (const bool windows : {false, true}) {
     for (const int size : {1, 2, 3, 8}) {
-      allscan::thread::run(size, [](allscan::thread::communicator comm) { allocations::every_kind(comm); }, {.windows = windows});
+      allscan::thread::run(size, [](allscan::thread::communicator comm) { allocations::every_kind(comm); },
+                           {.windows = windows});
     }
   }
 }

@@ -13,9 +13,7 @@ template <class Combiner>
 class ConformanceMpi : public testing::Test {};
 TYPED_TEST_SUITE(ConformanceMpi, conformance::combiners);
 
-TYPED_TEST(ConformanceMpi, Pairwise) {
-  conformance::scan_settings<TypeParam>(mpi::communicator{MPI_COMM_WORLD}, shape, false);
-}
+TYPED_TEST(ConformanceMpi, Pairwise) { conformance::scan_settings<TypeParam>(mpi::communicator{MPI_COMM_WORLD}, shape, false); }
 
 TYPED_TEST(ConformanceMpi, FullProduct_nightly) {
   conformance::scan_settings<TypeParam>(mpi::communicator{MPI_COMM_WORLD}, shape, true);

@@ -63,7 +63,8 @@ TEST(Programs, PositionsMayAskForDifferentResults) {
 }
 
 /// Breaks a valid chain of three positions with two blocks and expects the validator to say so.
-void expect_rejected(const std::function<void(set&)>& damage, const std::string& word, const make& algorithm = chain::make_program) {
+void expect_rejected(const std::function<void(set&)>& damage, const std::string& word,
+                     const make& algorithm = chain::make_program) {
   set s = make_set(algorithm, 3, 8, 2, true, true, false);
   ASSERT_EQ(s.problem(), "");
   damage(s);
@@ -94,8 +95,9 @@ TEST(Validate, RejectsASwappedPair) {
 }
 
 TEST(Validate, RejectsABlockDeliveredTwice) {
-  expect_rejected([](set& s) { s.programs[1].steps.push_back(s.programs[1].steps[find(s.programs[1], operation::deliver, 0)]); },
-                  "exactly once");
+  expect_rejected(
+      [](set& s) { s.programs[1].steps.push_back(s.programs[1].steps[find(s.programs[1], operation::deliver, 0)]); },
+      "exactly once");
 }
 
 TEST(Validate, RejectsABlockNotDelivered) {
@@ -103,7 +105,8 @@ TEST(Validate, RejectsABlockNotDelivered) {
 }
 
 TEST(Validate, RejectsAnInitialCarryAtTheWrongPosition) {
-  expect_rejected([](set& s) { s.programs[1].steps[find(s.programs[1], operation::fold, 0)].in = initial_carry; }, "initial carry");
+  expect_rejected([](set& s) { s.programs[1].steps[find(s.programs[1], operation::fold, 0)].in = initial_carry; },
+                  "initial carry");
   expect_rejected([](set& s) { s.programs[0].deliver(initial_carry, result::carry, {0, 4}, 0); }, "initial carry");
 }
 
@@ -133,7 +136,8 @@ TEST(Validate, RejectsALostInitialCarry) {
   set s = make_set(gather::make_program, 3, 8, 2, true, false, true);
   ASSERT_EQ(s.problem(), "");
   for (step& each : s.programs[0].steps) {
-    if (each.what == operation::send && each.carries == payload::state && each.in > local_summary && each.peer == 1 && each.block == 0) {
+    if (each.what == operation::send && each.carries == payload::state && each.in > local_summary && each.peer == 1 &&
+        each.block == 0) {
       each.in = local_summary;
       break;
     }
@@ -210,7 +214,8 @@ TEST(Gather, SendsAllStatesButOneFromEveryPosition) {
   const set s = make_set(gather::make_program, 6, 100, 7, true, true, false);
   for (const program& p : s.programs) {
     std::size_t sent = 0;
-    for (const step& each : p.steps) sent += each.what == operation::send && each.carries == payload::state ? each.units.size() : 0;
+    for (const step& each : p.steps)
+      sent += each.what == operation::send && each.carries == payload::state ? each.units.size() : 0;
     EXPECT_EQ(sent, 500U);
   }
 }

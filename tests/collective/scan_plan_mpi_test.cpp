@@ -120,7 +120,8 @@ TEST(ScanPlanMpi, DisagreementThrowsTheSameOnEveryRank) {
   };
   EXPECT_NE(message({.heads = odd ? 2U : 1U}, {}).find("shape"), std::string::npos);
   EXPECT_NE(message(shape, {.blocks = odd ? 2U : 4U}).find("blocks"), std::string::npos);
-  EXPECT_NE(message({.heads = odd ? static_cast<std::size_t>(-1) : 1U}, {}).find("rank " + std::to_string(comm.size() - 1)), std::string::npos);
+  EXPECT_NE(message({.heads = odd ? static_cast<std::size_t>(-1) : 1U}, {}).find("rank " + std::to_string(comm.size() - 1)),
+            std::string::npos);
   std::string text;
   try {
     if (odd) {

@@ -38,7 +38,8 @@ std::string message_of(Function&& f) {
 }
 
 void expect_contains(const std::string& text, std::initializer_list<std::string> words) {
-  for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << '"' << word << "\" is not in: " << text;
+  for (const std::string& word : words)
+    EXPECT_NE(text.find(word), std::string::npos) << '"' << word << "\" is not in: " << text;
 }
 
 struct operands {
@@ -82,28 +83,27 @@ TEST_P(Ranks, TheFirstRankGetsTheCombinersIdentity) {
 
 TEST_P(Ranks, PlansOverlapAndAreWaitedForInAnyOrder) {
   for (const bool windows : {false, true}) {
-    thread::run(
-        GetParam(),
-        [](thread::communicator comm) {
-          scan_plan forward{comm, gla<float>{}, shape, {.blocks = 3}};
-          scan_plan reverse{comm, adjoint{gla<float>{}}, shape, {.blocks = 2, .direction = direction::reverse}};
-          for (int round = 0; round < 50; ++round) {
-            operands a;
-            operands b;
-            auto first = forward.start_exclusive_scan({.state = a.state, .log_decay = a.log_decay}, a.carry);
-            auto second = reverse.start_exclusive_scan({.state = b.state, .log_decay = b.log_decay}, b.carry);
-            if (comm.rank() % 2 == 0) {
-              first.wait();
-              second.wait();
-            } else {
-              second.wait();
-              first.wait();
-            }
-            EXPECT_EQ(a.carry[0] == 0, comm.rank() == 0);
-            EXPECT_EQ(b.carry[0] == 0, comm.rank() == comm.size() - 1);
-          }
-        },
-        {.windows = windows});
+    thread::run(GetParam(),
+                [](thread::communicator comm) {
+                  scan_plan forward{comm, gla<float>{}, shape, {.blocks = 3}};
+                  scan_plan reverse{comm, adjoint{gla<float>{}}, shape, {.blocks = 2, .direction = direction::reverse}};
+                  for (int round = 0; round < 50; ++round) {
+                    operands a;
+                    operands b;
+                    auto first = forward.start_exclusive_scan({.state = a.state, .log_decay = a.log_decay}, a.carry);
+                    auto second = reverse.start_exclusive_scan({.state = b.state, .log_decay = b.log_decay}, b.carry);
+                    if (comm.rank() % 2 == 0) {
+                      first.wait();
+                      second.wait();
+                    } else {
+                      second.wait();
+                      first.wait();
+                    }
+                    EXPECT_EQ(a.carry[0] == 0, comm.rank() == 0);
+                    EXPECT_EQ(b.carry[0] == 0, comm.rank() == comm.size() - 1);
+                  }
+                },
+                {.windows = windows});
   }
 }
 
@@ -111,7 +111,8 @@ TEST_P(Ranks, ManyScansOfManyPlansStayInOrder) {
   thread::run(GetParam(), [](thread::communicator comm) {
     std::vector<plan_type> plans;
     const auto shared = std::make_shared<scan_workspace>();
-    for (std::size_t k = 1; k <= 4; ++k) plans.emplace_back(comm, gla<float>{}, shape, scan_options{.blocks = k, .workspace = shared});
+    for (std::size_t k = 1; k <= 4; ++k)
+      plans.emplace_back(comm, gla<float>{}, shape, scan_options{.blocks = k, .workspace = shared});
     for (int i = 0; i < 200; ++i) {
       operands o;
       std::fill(o.state.begin(), o.state.end(), static_cast<float>(i));
@@ -126,29 +127,30 @@ TEST(ScanPlan, ResultsEqualToTheBitForEveryBlockCountAlgorithmAndTransport) {
   for (const int size : {1, 2, 3, 8}) {
     std::vector<std::vector<float>> reference(static_cast<std::size_t>(size));
     for (const bool windows : {false, true}) {
-      thread::run(
-          size,
-          [&](thread::communicator comm) {
-            const state_shape wide{.batch = 2, .heads = 3, .key_dim = 5, .value_dim = 37};
-            std::vector<float> state(wide.elements());
-            std::vector<float> log_decay(wide.rows());
-            for (std::size_t i = 0; i < state.size(); ++i) state[i] = std::sin(static_cast<float>(i * 31 + static_cast<std::size_t>(comm.rank()) * 77));
-            for (std::size_t i = 0; i < log_decay.size(); ++i) log_decay[i] = -std::abs(std::cos(static_cast<float>(i)));
-            std::vector<float> both;
-            for (const auto algorithm : {algorithm::chain, algorithm::gather}) {
-              for (const std::size_t blocks : {0U, 1U, 2U, 5U, 64U, 5000U}) {
-                std::vector<float> carry(state.size());
-                std::vector<float> outgoing(state.size());
-                scan_plan plan{comm, gla<float>{}, wide, {.blocks = blocks, .algorithm = algorithm}};
-                plan.exclusive_scan({.state = state, .log_decay = log_decay}, {.carry = carry, .outgoing = outgoing});
-                carry.insert(carry.end(), outgoing.begin(), outgoing.end());
-                auto& want = reference[static_cast<std::size_t>(comm.rank())];
-                if (want.empty()) want = carry;
-                EXPECT_EQ(carry, want) << plan.describe();
-              }
-            }
-          },
-          {.windows = windows});
+      thread::run(size,
+                  [&](thread::communicator comm) {
+                    const state_shape wide{.batch = 2, .heads = 3, .key_dim = 5, .value_dim = 37};
+                    std::vector<float> state(wide.elements());
+                    std::vector<float> log_decay(wide.rows());
+                    for (std::size_t i = 0; i < state.size(); ++i)
+                      state[i] = std::sin(static_cast<float>(i * 31 + static_cast<std::size_t>(comm.rank()) * 77));
+                    for (std::size_t i = 0; i < log_decay.size(); ++i)
+                      log_decay[i] = -std::abs(std::cos(static_cast<float>(i)));
+                    std::vector<float> both;
+                    for (const auto algorithm : {algorithm::chain, algorithm::gather}) {
+                      for (const std::size_t blocks : {0U, 1U, 2U, 5U, 64U, 5000U}) {
+                        std::vector<float> carry(state.size());
+                        std::vector<float> outgoing(state.size());
+                        scan_plan plan{comm, gla<float>{}, wide, {.blocks = blocks, .algorithm = algorithm}};
+                        plan.exclusive_scan({.state = state, .log_decay = log_decay}, {.carry = carry, .outgoing = outgoing});
+                        carry.insert(carry.end(), outgoing.begin(), outgoing.end());
+                        auto& want = reference[static_cast<std::size_t>(comm.rank())];
+                        if (want.empty()) want = carry;
+                        EXPECT_EQ(carry, want) << plan.describe();
+                      }
+                    }
+                  },
+                  {.windows = windows});
     }
   }
 }
@@ -212,7 +214,8 @@ TEST(ScanPlan, BadCallsThrowBeforeAnythingIsSent) {
     scan_plan plan{comm, gla<float>{}, shape, {.timeout = seconds{20}}};
     operands o;
     std::vector<float> big(3 * elements);
-    const auto fails = [&](const plan_type::operands& local, const plan_type::results& to, std::initializer_list<std::string> words) {
+    const auto fails = [&](const plan_type::operands& local, const plan_type::results& to,
+                           std::initializer_list<std::string> words) {
       const std::string text = message_of<invalid_argument>([&] { plan.exclusive_scan(local, to); });
       expect_contains(text, {"rank " + std::to_string(comm.rank())});
       expect_contains(text, words);
@@ -230,7 +233,8 @@ TEST(ScanPlan, BadCallsThrowBeforeAnythingIsSent) {
     fails({.state = big.data(), .log_decay = o.log_decay}, {.carry = big.data() + 1}, {"overlaps part of state"});
     fails({.state = o.state, .log_decay = big.data() + elements}, {.carry = big.data() + 1}, {"overlaps log_decay"});
     if (comm.rank() == 1) {
-      fails({.state = o.state, .log_decay = o.log_decay, .initial_carry = big.data()}, {.carry = o.carry}, {"initial_carry", "first rank"});
+      fails({.state = o.state, .log_decay = o.log_decay, .initial_carry = big.data()}, {.carry = o.carry},
+            {"initial_carry", "first rank"});
     }
     plan.exclusive_scan(good, o.carry);  // and the plan still works
     EXPECT_EQ(o.carry[0], static_cast<float>(comm.rank()));
@@ -246,9 +250,11 @@ TEST(ScanPlan, OneScanOfAPlanAtATime) {
     operands p;
     auto scan = plan.start_exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry);
     if (!scan.test()) {  // rank 1 waits for rank 0, which may be done already
-      expect_contains(message_of<invalid_argument>([&] { (void)plan.start_exclusive_scan({.state = p.state, .log_decay = p.log_decay}, p.carry); }),
+      expect_contains(message_of<invalid_argument>(
+                          [&] { (void)plan.start_exclusive_scan({.state = p.state, .log_decay = p.log_decay}, p.carry); }),
                       {"still in flight"});
-      expect_contains(message_of<invalid_argument>([&] { (void)other.start_exclusive_scan({.state = p.state, .log_decay = p.log_decay}, p.carry); }),
+      expect_contains(message_of<invalid_argument>(
+                          [&] { (void)other.start_exclusive_scan({.state = p.state, .log_decay = p.log_decay}, p.carry); }),
                       {"workspace"});
     }
     scan.wait();
@@ -276,7 +282,10 @@ TEST(ScanPlan, DisagreementThrowsTheSameOnEveryRank) {
   thread::run(3, [](thread::communicator comm) {
     const bool odd = comm.rank() == 2;
     const auto differs = [&](const state_shape& s, const scan_options& options, const std::string& word) {
-      expect_contains(message_of<invalid_argument>([&] { plan_type{comm, gla<float>{}, s, options}; }), {"rank 0 has", "rank 2 has", word});
+      expect_contains(message_of<invalid_argument>([&] {
+                        plan_type{comm, gla<float>{}, s, options};
+                      }),
+                      {"rank 0 has", "rank 2 has", word});
     };
     differs({.heads = odd ? 2U : 1U}, {}, "shape");
     differs(shape, {.blocks = odd ? 2U : 4U}, "blocks");
@@ -284,16 +293,23 @@ TEST(ScanPlan, DisagreementThrowsTheSameOnEveryRank) {
     differs(shape, {.algorithm = odd ? algorithm::gather : algorithm::automatic}, "algorithm");
     differs(shape, {.deterministic = odd}, "deterministic");
     if (odd) {
-      expect_contains(message_of<invalid_argument>([&] { (scan_plan{comm, simple_gla<float>{}, shape}); }), {"kind = diagonal", "kind = scalar"});
+      expect_contains(message_of<invalid_argument>([&] {
+                        (scan_plan{comm, simple_gla<float>{}, shape});
+                      }),
+                      {"kind = diagonal", "kind = scalar"});
     } else {
-      expect_contains(message_of<invalid_argument>([&] { (scan_plan{comm, gla<float>{}, shape}); }), {"kind = diagonal", "kind = scalar"});
+      expect_contains(message_of<invalid_argument>([&] {
+                        (scan_plan{comm, gla<float>{}, shape});
+                      }),
+                      {"kind = diagonal", "kind = scalar"});
     }
     if (odd) {
       expect_contains(message_of<invalid_argument>([&] { (scan_plan{comm, gla<double>{}, shape}); }), {"combiner"});
     } else {
       expect_contains(message_of<invalid_argument>([&] { (scan_plan{comm, gla<float>{}, shape}); }), {"combiner"});
     }
-    plan_type plan{comm, gla<float>{}, shape, {.timeout = seconds{odd ? 30 : 20}}};  // timeouts may differ, and all is well again
+    plan_type plan{
+        comm, gla<float>{}, shape, {.timeout = seconds{odd ? 30 : 20}}};  // timeouts may differ, and all is well again
     operands o;
     plan.exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry);
   });
@@ -307,7 +323,9 @@ TEST_P(Ranks, ARankThatNeverConstructsIsATimeoutOnTheOthers) {
   thread::run(size, [&](thread::communicator comm) {
     if (comm.rank() == size / 2) return;
     const auto start = std::chrono::steady_clock::now();
-    expect_contains(message_of<timeout_error>([&] { plan_type{comm, gla<float>{}, shape, {.timeout = seconds{0.3}}}; }),
+    expect_contains(message_of<timeout_error>([&] {
+                      plan_type{comm, gla<float>{}, shape, {.timeout = seconds{0.3}}};
+                    }),
                     {"rank " + std::to_string(comm.rank()) + ":", "0.3 s"});
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   });
@@ -324,7 +342,8 @@ TEST_P(Ranks, ARankThatNeverScansIsATimeoutOnThoseBehindIt) {
     for (int rank = 0; rank < size; ++rank) {
       threads.emplace_back([&, rank] {
         const auto shared = std::make_shared<scan_workspace>();
-        plan_type plan{group.communicator(rank), gla<float>{}, shape, {.blocks = 3, .timeout = seconds{0.5}, .workspace = shared}};
+        plan_type plan{
+            group.communicator(rank), gla<float>{}, shape, {.blocks = 3, .timeout = seconds{0.5}, .workspace = shared}};
         plan_type neighbour{group.communicator(rank), gla<float>{}, shape, {.timeout = seconds{0.5}, .workspace = shared}};
         operands o;
         if (rank != silent) {
@@ -338,8 +357,12 @@ TEST_P(Ranks, ARankThatNeverScansIsATimeoutOnThoseBehindIt) {
             EXPECT_EQ(e.block(), 0);
             EXPECT_GE(e.step(), 0);
             expect_contains(e.what(), {"rank " + std::to_string(rank), "rank " + std::to_string(e.peer()), "block 0", "step"});
-            expect_contains(message_of<poisoned_error>([&] { plan.exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry); }), {"poisoned"});
-            expect_contains(message_of<poisoned_error>([&] { neighbour.exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry); }), {"workspace"});
+            expect_contains(
+                message_of<poisoned_error>([&] { plan.exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry); }),
+                {"poisoned"});
+            expect_contains(message_of<poisoned_error>(
+                                [&] { neighbour.exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry); }),
+                            {"workspace"});
           }
         }
         plan_type again{fresh.communicator(rank), gla<float>{}, shape, {.timeout = seconds{20}}};
@@ -373,8 +396,12 @@ TEST(ScanPlan, ADroppedHandleWaitsAndDoesNotThrow) {
     { auto dropped = plan.start_exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry); }
     EXPECT_EQ(o.carry[0], static_cast<float>(comm.rank()));
     if (comm.rank() == 1) {  // rank 0 does not call again
-      { auto dropped = plan.start_exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry); }
-      expect_contains(message_of<poisoned_error>([&] { plan.exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry); }), {"poisoned"});
+      {
+        auto dropped = plan.start_exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry);
+      }
+      expect_contains(
+          message_of<poisoned_error>([&] { plan.exclusive_scan({.state = o.state, .log_decay = o.log_decay}, o.carry); }),
+          {"poisoned"});
     }
   });
 }

@@ -14,7 +14,8 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 TEST(decay, only_minus_infinity_resets) {
   using c = decay<kind::diagonal, double>;
   EXPECT_TRUE(c::is_reset(-inf));
-  for (const double x : {0.0, -0.0, -1000.0, std::numeric_limits<double>::lowest(), inf, nan}) EXPECT_FALSE(c::is_reset(x)) << x;
+  for (const double x : {0.0, -0.0, -1000.0, std::numeric_limits<double>::lowest(), inf, nan})
+    EXPECT_FALSE(c::is_reset(x)) << x;
 }
 
 TEST(decay, logs_add_and_a_reset_stays_one) {

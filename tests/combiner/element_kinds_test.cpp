@@ -54,7 +54,8 @@ TYPED_TEST(element_kinds, a_range_that_does_not_reset_throughout_is_no_reset) {
   fold_case<TypeParam> f{{2, 3, 4, 5}};
   f.summary.reset = {0, 1};
   if constexpr (!std::is_same_v<kind_of<TypeParam>, kind::none>) {
-    for (std::size_t i = 0; i < f.summary.numbers(); ++i) f.summary.put(i, std::is_integral_v<scalar_of<TypeParam>> ? transition_of<TypeParam>(3) : transition_of<TypeParam>(-1));
+    for (std::size_t i = 0; i < f.summary.numbers(); ++i)
+      f.summary.put(i, std::is_integral_v<scalar_of<TypeParam>> ? transition_of<TypeParam>(3) : transition_of<TypeParam>(-1));
   }
   EXPECT_FALSE(f.resets());
 }

@@ -58,14 +58,15 @@ TEST(compose, works_out_by_hand) {
   words state(2);
   words number(2);
   std::vector<std::uint8_t> reset(2);
-  compose(c, shape, {.state = first_state, .transition = first_number}, {.state = second_state, .transition = second_number, .reset = row_one},
+  compose(c, shape, {.state = first_state, .transition = first_number},
+          {.state = second_state, .transition = second_number, .reset = row_one},
           {.state = state, .transition = number, .reset = reset});
   EXPECT_EQ(state, (words{3 * 1 + 2, 2}));
   EXPECT_EQ(number[0], 15U);
   EXPECT_EQ(reset, (std::vector<std::uint8_t>{0, 1}));
 
-  compose(c, shape, {.state = first_state, .transition = first_number, .reset = row_one}, {.state = second_state, .transition = second_number},
-          {.state = state, .transition = number, .reset = reset});
+  compose(c, shape, {.state = first_state, .transition = first_number, .reset = row_one},
+          {.state = second_state, .transition = second_number}, {.state = state, .transition = number, .reset = reset});
   EXPECT_EQ(state, (words{3 * 1 + 2, 3 * 1 + 2}));
   EXPECT_EQ(reset, (std::vector<std::uint8_t>{0, 1}));
 }
@@ -79,7 +80,8 @@ TEST(compose, multiplies_matrices_in_the_order_of_traversal) {
   const words r{10, 20};
   words matrix(4);
   words state(2);
-  compose(exact_dense{}, shape, {.state = s, .transition = a}, {.state = r, .transition = b}, {.state = state, .transition = matrix});
+  compose(exact_dense{}, shape, {.state = s, .transition = a}, {.state = r, .transition = b},
+          {.state = state, .transition = matrix});
   EXPECT_EQ(matrix, (words{23, 34, 31, 46}));
   EXPECT_EQ(state, (words{5 + 12 + 10, 7 + 16 + 20}));
   compose(adjoint{exact_dense{}}, shape, {.state = s, .transition = a}, {.state = r, .transition = b},
@@ -101,7 +103,8 @@ TEST(compose, of_a_custom_dense_combiner_starts_at_its_identity) {
   const std::vector<double> s{0, 0};
   std::vector<double> matrix(4);
   std::vector<double> state(2);
-  compose(max_plus{}, shape, {.state = s, .transition = a}, {.state = s, .transition = a}, {.state = state, .transition = matrix});
+  compose(max_plus{}, shape, {.state = s, .transition = a}, {.state = s, .transition = a},
+          {.state = state, .transition = matrix});
   EXPECT_EQ(matrix, (std::vector<double>{-2, -3, -4, -5}));
   EXPECT_EQ(state, (std::vector<double>{0, 0}));
 }

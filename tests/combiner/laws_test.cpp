@@ -16,9 +16,9 @@ namespace {
 template <class C>
 class laws : public testing::Test {};
 using combiners =
-    testing::Types<linear_attention<float>, retention<float>, gla<float>, gla<double>, hgrn<float>, rotary<float>, rotary<double>,
-                   deltanet<float>, deltanet<double>, exact_accumulate, exact_affine<kind::scalar>, exact_affine<kind::diagonal>,
-                   exact_affine<kind::elementwise>, exact_rotation, exact_dense>;
+    testing::Types<linear_attention<float>, retention<float>, gla<float>, gla<double>, hgrn<float>, rotary<float>,
+                   rotary<double>, deltanet<float>, deltanet<double>, exact_accumulate, exact_affine<kind::scalar>,
+                   exact_affine<kind::diagonal>, exact_affine<kind::elementwise>, exact_rotation, exact_dense>;
 TYPED_TEST_SUITE(laws, combiners);
 
 TYPED_TEST(laws, hold) {
@@ -82,7 +82,9 @@ TEST(broken_law, adjoint_that_is_not_the_transpose) {
     static pair<float> apply(pair<float> r, pair<float> carry, pair<float> local) {
       return {r.x * carry.x - r.y * carry.y + local.x, r.y * carry.x + r.x * carry.y + local.y};
     }
-    static pair<float> apply_adjoint(pair<float> r, pair<float> d_outgoing, pair<float> d_local) { return apply(r, d_outgoing, d_local); }
+    static pair<float> apply_adjoint(pair<float> r, pair<float> d_outgoing, pair<float> d_local) {
+      return apply(r, d_outgoing, d_local);
+    }
   };
   expect_starts_with(failure_of(broken{}), "<d, A x> = <A^T d, x>: ");
 }
@@ -121,9 +123,7 @@ TEST(law_options, choose_the_numbers) {
     static double apply(float a, double carry, double local) { return std::max(a * carry, local); }
     static double identity() { return -std::numeric_limits<double>::infinity(); }
     static bool is_reset(float a) { return a == 0.5F; }
-    static float compose(float earlier, float later) {
-      return is_reset(earlier) || is_reset(later) ? 0.5F : earlier * later;
-    }
+    static float compose(float earlier, float later) { return is_reset(earlier) || is_reset(later) ? 0.5F : earlier * later; }
   };
   std::size_t drawn = 0;
   law_options<maximum> options{.shape = {1, 1, 2, 3}};

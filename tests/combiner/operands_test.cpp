@@ -55,9 +55,11 @@ TEST(resolve, names_what_is_missing) {
   std::vector<float> state(120);
   std::vector<float> decay(12);
   EXPECT_NE(message_of([&] { (void)resolve<linear_attention<float>>(shape, {}); }).find("state is missing"), std::string::npos);
-  EXPECT_NE(message_of([&] { (void)resolve<gla<float>>(shape, {.state = state}); }).find("log_decay is missing"), std::string::npos);
-  EXPECT_NE(message_of([&] { (void)resolve<rotary<float>>(shape, {.state = state, .log_decay = decay}); }).find("angle is missing"),
+  EXPECT_NE(message_of([&] { (void)resolve<gla<float>>(shape, {.state = state}); }).find("log_decay is missing"),
             std::string::npos);
+  EXPECT_NE(
+      message_of([&] { (void)resolve<rotary<float>>(shape, {.state = state, .log_decay = decay}); }).find("angle is missing"),
+      std::string::npos);
   EXPECT_NE(message_of([&] { (void)resolve<deltanet<float>>(shape, {.state = state}); }).find("transition is missing"),
             std::string::npos);
 }
@@ -71,7 +73,8 @@ TEST(resolve, names_what_has_the_wrong_size) {
   EXPECT_THROW((void)resolve<simple_gla<float>>(shape, {.state = wrong, .log_decay = wrong}), invalid_argument);
   EXPECT_THROW((void)resolve<linear_attention<float>>(shape, {.state = state, .reset = flags}), invalid_argument);
   EXPECT_THROW((void)resolve<linear_attention<float>>(shape, {.state = state, .initial_carry = wrong}), invalid_argument);
-  EXPECT_THROW((void)resolve<deltanet<float>>(shape, {.state = state, .log_decay = wrong, .transition = state}), invalid_argument);
+  EXPECT_THROW((void)resolve<deltanet<float>>(shape, {.state = state, .log_decay = wrong, .transition = state}),
+               invalid_argument);
 }
 
 TEST(resolve, an_empty_state_needs_no_memory) {

@@ -14,10 +14,10 @@ namespace {
 template <class C>
 class wire_form : public testing::Test {};
 
-using combiners =
-    testing::Types<exact_accumulate, exact_affine<kind::scalar>, exact_affine<kind::elementwise>, exact_rotation, exact_dense,
-                   accumulate<float>, decay<kind::scalar, double>, decay<kind::diagonal, float>, decay<kind::elementwise, float>,
-                   rotary<float>, rotary<double>, dense_transition<float>, dense_transition<double>, adjoint<rotary<float>>>;
+using combiners = testing::Types<exact_accumulate, exact_affine<kind::scalar>, exact_affine<kind::elementwise>, exact_rotation,
+                                 exact_dense, accumulate<float>, decay<kind::scalar, double>, decay<kind::diagonal, float>,
+                                 decay<kind::elementwise, float>, rotary<float>, rotary<double>, dense_transition<float>,
+                                 dense_transition<double>, adjoint<rotary<float>>>;
 TYPED_TEST_SUITE(wire_form, combiners);
 
 struct alignas(16) aligned_block {

@@ -13,7 +13,8 @@
 namespace allocations {
 
 template <class Combiner, class Communicator>
-void expect_none(Communicator& comm, Combiner combiner, allscan::algorithm algorithm, allscan::direction direction, std::size_t blocks) {
+void expect_none(Communicator& comm, Combiner combiner, allscan::algorithm algorithm, allscan::direction direction,
+                 std::size_t blocks) {
   using namespace allscan;
   const state_shape shape{.batch = 2, .heads = 2, .key_dim = 4, .value_dim = 5};
   scan_plan plan{comm, combiner, shape, {.blocks = blocks, .direction = direction, .algorithm = algorithm}};

@@ -5,9 +5,18 @@
 #include <cerrno>
 #include <cstddef>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ALLSCAN_TEST_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ALLSCAN_TEST_SANITIZED
+#endif
+
 namespace allocations {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ALLSCAN_TEST_SANITIZED)
 inline constexpr bool counted = false;
 #else
 inline constexpr bool counted = true;
@@ -30,7 +39,7 @@ inline void note() {
 
 }  // namespace allocations
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(ALLSCAN_TEST_SANITIZED)
 // glibc lets a program define these and reach its own through the other names.
 extern "C" {
 void* __libc_malloc(std::size_t);

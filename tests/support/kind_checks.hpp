@@ -47,9 +47,7 @@ struct fold_case {
                      {out.data(), false});
     return out;
   }
-  [[nodiscard]] bool resets() {
-    return kind_of<C>::resets(c, shape, {0, kind_of<C>::units(shape)}, operands().transition);
-  }
+  [[nodiscard]] bool resets() { return kind_of<C>::resets(c, shape, {0, kind_of<C>::units(shape)}, operands().transition); }
 };
 
 /// e^log_decay, or the custom number itself, of head, row, element or row pair i.
@@ -99,7 +97,10 @@ std::vector<Wide> expected_fold(const state_shape& n, const summary_of<C>& s, co
           if constexpr (is_log_space<C>) sum *= factor_of<Wide, C>(s, head);
           out[at] += sum;
         } else {
-          out[at] += factor_of<Wide, C>(s, std::is_same_v<Kind, kind::scalar> ? head : std::is_same_v<Kind, kind::diagonal> ? row : at) * x(i);
+          out[at] += factor_of<Wide, C>(s, std::is_same_v<Kind, kind::scalar>     ? head
+                                           : std::is_same_v<Kind, kind::diagonal> ? row
+                                                                                  : at) *
+                     x(i);
         }
       }
     }
@@ -118,7 +119,8 @@ void expect_folds_as_the_formula(const state_shape& shape) {
   } else {
     const auto out = f.fold();
     const auto expected = expected_fold<long double, C>(shape, f.summary, f.carry);
-    const double tolerance = 8 * static_cast<double>(std::numeric_limits<scalar>::epsilon() * static_cast<scalar>(4 + shape.key_dim));
+    const double tolerance =
+        8 * static_cast<double>(std::numeric_limits<scalar>::epsilon() * static_cast<scalar>(4 + shape.key_dim));
     for (std::size_t i = 0; i < out.size(); ++i) {
       ASSERT_NEAR(static_cast<double>(out[i]), static_cast<double>(expected[i]), tolerance) << "element " << i;
     }
@@ -147,10 +149,12 @@ std::vector<scalar_of<C>> fold_ranges(fold_case<C>& f, const std::vector<unit_ra
     std::vector<scalar> result(n);
     Kind::template copy<scalar>(f.shape, range, {f.carry.data(), false}, {carry.data(), true});
     Kind::template copy<scalar>(f.shape, range, {o.state, false}, {local.data(), true});
-    const block_view<scalar> to = (packed & 4) != 0 ? block_view<scalar>{result.data(), true} : block_view<scalar>{out.data(), false};
-    Kind::fold(f.c, f.shape, range, o.transition,
-               (packed & 1) != 0 ? block_view<const scalar>{carry.data(), true} : block_view<const scalar>{f.carry.data(), false},
-               (packed & 2) != 0 ? block_view<const scalar>{local.data(), true} : block_view<const scalar>{o.state, false}, to);
+    const block_view<scalar> to =
+        (packed & 4) != 0 ? block_view<scalar>{result.data(), true} : block_view<scalar>{out.data(), false};
+    Kind::fold(
+        f.c, f.shape, range, o.transition,
+        (packed & 1) != 0 ? block_view<const scalar>{carry.data(), true} : block_view<const scalar>{f.carry.data(), false},
+        (packed & 2) != 0 ? block_view<const scalar>{local.data(), true} : block_view<const scalar>{o.state, false}, to);
     if (to.packed) Kind::template copy<scalar>(f.shape, range, to, {out.data(), false});
   }
   return out;
@@ -292,7 +296,7 @@ void expect_blocks_partition(const state_shape& shape) {
 }
 
 inline const std::vector<state_shape>& shapes() {
-  static const std::vector<state_shape> all{{1, 1, 2, 1},  {2, 3, 4, 5},  {1, 2, 6, 60}, {2, 1, 4, 100}, {3, 2, 2, 33},
+  static const std::vector<state_shape> all{{1, 1, 2, 1},  {2, 3, 4, 5}, {1, 2, 6, 60}, {2, 1, 4, 100}, {3, 2, 2, 33},
                                             {1, 1, 8, 32}, {2, 2, 6, 1}, {1, 3, 2, 64}, {2, 2, 10, 7},  {1, 1, 70, 3}};
   return all;
 }

@@ -18,10 +18,10 @@ namespace conformance {
 
 using word = std::uint32_t;
 
-using combiners =
-    testing::Types<allscan::test::exact_accumulate, allscan::test::exact_affine<allscan::kind::scalar>,
-                   allscan::test::exact_affine<allscan::kind::diagonal>, allscan::test::exact_affine<allscan::kind::elementwise>,
-                   allscan::test::exact_rotation, allscan::test::exact_dense>;
+using combiners = testing::Types<allscan::test::exact_accumulate, allscan::test::exact_affine<allscan::kind::scalar>,
+                                 allscan::test::exact_affine<allscan::kind::diagonal>,
+                                 allscan::test::exact_affine<allscan::kind::elementwise>, allscan::test::exact_rotation,
+                                 allscan::test::exact_dense>;
 
 /// What resets, on two of the ranks: nothing, one batch row or all by the flag, every third transition number by its value.
 enum class resets { none, one_row, whole_rank, by_number };
@@ -80,7 +80,8 @@ summary<Combiner> summary_of(const allscan::state_shape& shape, int rank, int si
 
 /// out = A * in + S, index by index. `transposed`: the adjoint's A.
 template <class Combiner>
-std::vector<word> apply_by_index(const allscan::state_shape& n, const summary<Combiner>& s, bool transposed, const std::vector<word>& in) {
+std::vector<word> apply_by_index(const allscan::state_shape& n, const summary<Combiner>& s, bool transposed,
+                                 const std::vector<word>& in) {
   using kind = typename Combiner::kind;
   std::vector<word> out = s.state;
   for (std::size_t b = 0; b < n.batch; ++b) {
@@ -144,7 +145,8 @@ void scan_every_way(Communicator& comm, Plan combiner, const allscan::state_shap
   const int rank = comm.rank();
   const int size = comm.size();
   const bool first = rank == (with.direction == allscan::direction::forward ? 0 : size - 1);
-  allscan::scan_plan plan{comm, combiner, shape, {.blocks = with.blocks, .direction = with.direction, .algorithm = with.algorithm}};
+  allscan::scan_plan plan{
+      comm, combiner, shape, {.blocks = with.blocks, .direction = with.direction, .algorithm = with.algorithm}};
   std::uint64_t seed = 4711;
   std::vector<word> initial(shape.elements());
   for (word& each : initial) each = next_word(seed);
@@ -154,7 +156,8 @@ void scan_every_way(Communicator& comm, Plan combiner, const allscan::state_shap
     for (const bool with_initial : {false, true}) {
       SCOPED_TRACE(plan.describe() + (transposed ? ", adjoint" : "") + ", resets " + std::to_string(static_cast<int>(pattern)) +
                    (with_initial ? ", initial carry" : "") + ", rank " + std::to_string(rank) + " of " + std::to_string(size));
-      const prefix want = expected<Combiner>(shape, rank, size, with.direction, transposed, pattern, with_initial ? &initial : nullptr);
+      const prefix want =
+          expected<Combiner>(shape, rank, size, with.direction, transposed, pattern, with_initial ? &initial : nullptr);
       typename decltype(plan)::operands local{.state = mine.state, .reset = mine.reset};
       if constexpr (!std::is_same_v<typename Combiner::kind, allscan::kind::none>) local.transition = mine.transition;
       if (with_initial && first) local.initial_carry = initial;

@@ -24,9 +24,7 @@ class proposal {
   static constexpr std::size_t capacity = 2048;
   using packet = std::array<char, capacity>;  // zero-terminated lines
 
-  void add(std::string_view name, std::string_view value) {
-    lines_ += std::string{name} + " = " + std::string{value} + "\n";
-  }
+  void add(std::string_view name, std::string_view value) { lines_ += std::string{name} + " = " + std::string{value} + "\n"; }
   void add(std::string_view name, std::size_t value) { add(name, std::to_string(value)); }
   /// This rank cannot take part: the first rank that says so is quoted on all ranks.
   void fail(std::string_view message) { error_ = message; }
@@ -59,7 +57,9 @@ class proposal {
   }
 
  private:
-  static std::string_view next_line(std::string_view text) { return text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1); }
+  static std::string_view next_line(std::string_view text) {
+    return text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+  }
   static std::string trimmed(std::string_view text) {
     return text.empty() ? "nothing more" : std::string{text.substr(0, text.find('\n'))};
   }
@@ -109,10 +109,11 @@ void agree(Communicator& comm, const proposal& mine, seconds timeout) {
   const auto fail = [&](typename Communicator::request& r, std::size_t peer) {
     comm.endpoint().poison();
     // Both requests are cancelled; what a late message may still touch stays.
-    const bool cancelled = comm.cancel(memory->send) & comm.cancel(memory->receive);
-    if (!cancelled) keep_until_exit(memory);
-    throw timeout_error("rank " + std::to_string(rank) + ": rank " + std::to_string(peer) + (&r == &memory->receive ? " sent nothing" : " took nothing") +
-                            " within " + to_string(timeout) +
+    const bool send_cancelled = comm.cancel(memory->send);
+    const bool receive_cancelled = comm.cancel(memory->receive);
+    if (!send_cancelled || !receive_cancelled) keep_until_exit(memory);
+    throw timeout_error("rank " + std::to_string(rank) + ": rank " + std::to_string(peer) +
+                            (&r == &memory->receive ? " sent nothing" : " took nothing") + " within " + to_string(timeout) +
                             " while the ranks agreed on a construction: does every rank construct it, and is rank " +
                             std::to_string(peer) + " alive? Raise the timeout (options or ALLSCAN_TIMEOUT) if it is only late",
                         comm.rank(), static_cast<int>(peer));
@@ -122,8 +123,10 @@ void agree(Communicator& comm, const proposal& mine, seconds timeout) {
     const std::size_t to = (rank + size - held) % size;
     const std::size_t from = (rank + held) % size;
     const std::size_t bytes = count * sizeof(proposal::packet);
-    comm.receive(channel, static_cast<int>(from), reinterpret_cast<std::byte*>(memory->packets[held].data()), bytes, memory->receive);
-    comm.send(channel, static_cast<int>(to), reinterpret_cast<const std::byte*>(memory->packets[0].data()), bytes, memory->send);
+    comm.receive(channel, static_cast<int>(from), reinterpret_cast<std::byte*>(memory->packets[held].data()), bytes,
+                 memory->receive);
+    comm.send(channel, static_cast<int>(to), reinterpret_cast<const std::byte*>(memory->packets[0].data()), bytes,
+              memory->send);
     if (!wait_for(comm, memory->receive, until)) fail(memory->receive, from);
     const std::byte* arrived = comm.data(memory->receive);
     if (arrived != reinterpret_cast<const std::byte*>(memory->packets[held].data())) {
@@ -132,7 +135,8 @@ void agree(Communicator& comm, const proposal& mine, seconds timeout) {
     comm.release(memory->receive);
     if (!wait_for(comm, memory->send, until)) fail(memory->send, to);
   }
-  std::rotate(memory->packets.begin(), memory->packets.begin() + static_cast<std::ptrdiff_t>((size - rank) % size), memory->packets.end());
+  std::rotate(memory->packets.begin(), memory->packets.begin() + static_cast<std::ptrdiff_t>((size - rank) % size),
+              memory->packets.end());
   const std::string problem = proposal::disagreement(memory->packets);
   if (!problem.empty()) throw invalid_argument(problem);
 }

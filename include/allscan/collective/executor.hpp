@@ -1,6 +1,7 @@
 /// Runs programs over any transport, a step as soon as what it reads is there.
 #pragma once
 
+#include <allscan/collective/messages.hpp>
 #include <allscan/collective/placement.hpp>
 #include <allscan/collective/schedule.hpp>
 #include <allscan/collective/started_scan.hpp>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,40 +41,44 @@ class scan_executor final : public scan_operation {
 
   /// @param reversed  position 0 is the last rank.
   scan_executor(Communicator comm, Combiner combiner, const state_shape& shape, bool reversed, seconds timeout)
-      : comm_{std::move(comm)}, combiner_{std::move(combiner)}, shape_{shape}, reversed_{reversed}, timeout_{timeout}, memory_{shape} {}
+      : combiner_{std::move(combiner)},
+        shape_{shape},
+        timeout_{timeout},
+        messages_{std::move(comm), reversed},
+        memory_{shape} {}
 
   /// Makes room for running one more schedule. @returns its number, for start().
   std::size_t add(schedule s) {
     nodes_.resize(std::max(nodes_.size(), s.nodes.size()));
     ready_.resize(nodes_.size());
     deferred_.resize(nodes_.size());
-    receive_heads_.resize(std::max(receive_heads_.size(), s.receives.size()));
-    send_heads_.resize(std::max(send_heads_.size(), s.sends.size()));
-    requests_ = std::shared_ptr<request[]>(new request[nodes_.size()]);
+    messages_.prepare(s);
     memory_.prepare(s);
     schedules_.push_back(std::move(s));
     return schedules_.size() - 1;
   }
   [[nodiscard]] std::size_t workspace_bytes() const { return memory_.bytes(); }
   void connect(std::uint32_t channel, std::shared_ptr<scan_workspace> workspace) {
-    channel_ = channel;
+    messages_.connect(channel);
     workspace_ = std::move(workspace);
   }
 
   [[nodiscard]] const scan_statistics& statistics() const { return statistics_; }
-  [[nodiscard]] Communicator& communicator() { return comm_; }
+  [[nodiscard]] Communicator& communicator() { return messages_.communicator(); }
   [[nodiscard]] const Combiner& combiner() const { return combiner_; }
 
   /// @returns the number of the scan, for the other calls. @throws invalid_argument or poisoned_error before anything is sent.
   std::uint64_t start(std::size_t which, const scan_call<Combiner>& call) {
-    if (phase_ == phase::live) throw invalid_argument(rank_text() + "this plan's last scan is still in flight: wait for it first");
-    if (phase_ == phase::poisoned) throw poisoned_error(rank_text() + "this plan is poisoned, make a new one. It failed before: " + failure_text_);
+    if (phase_ == phase::live)
+      throw invalid_argument(rank_text() + "this plan's last scan is still in flight: wait for it first");
+    if (phase_ == phase::poisoned)
+      throw poisoned_error(rank_text() + "this plan is poisoned, make a new one. It failed before: " + failure_text_);
     workspace_->acquire();
     phase_ = phase::live;
     schedule_ = &schedules_[which];
     started_ = deadline::clock::now();
     ++scan_;
-    comm_.endpoint().add(*this);
+    communicator().endpoint().add(*this);
     try {
       memory_.begin(*schedule_, call, workspace_->data());
       begin();
@@ -86,21 +92,8 @@ class scan_executor final : public scan_operation {
     if (failure_) return;
     const std::size_t left_before = left_;
     try {
-      for (std::size_t q = 0; q < schedule_->receives.size(); ++q) {
-        const std::vector<std::uint32_t>& steps = schedule_->receives[q].steps;
-        while (receive_heads_[q] < steps.size() && comm_.test(requests_[steps[receive_heads_[q]]])) {
-          arrived(steps[receive_heads_[q]++]);
-        }
-      }
-      for (std::size_t q = 0; q < schedule_->sends.size(); ++q) {
-        const std::vector<std::uint32_t>& steps = schedule_->sends[q].steps;
-        head& h = send_heads_[q];
-        for (std::size_t k = h.done; k < h.issued; ++k) {
-          node_state& n = nodes_[steps[k]];
-          if (!n.sent && (k == h.done || n.forwards) && comm_.test(requests_[steps[k]])) sent(steps[k]);
-          if (n.sent && k == h.done) ++h.done;
-        }
-      }
+      messages_.poll([this](std::uint32_t i, const std::byte* data) { arrived(i, data); },
+                     [this](std::uint32_t i) { sent(i); });
       if (left_ == left_before && deferred_begin_ < deferred_end_) deliver_some();
       if (left_ == 0) finish();
     } catch (...) {
@@ -111,7 +104,7 @@ class scan_executor final : public scan_operation {
   bool test(std::uint64_t scan) override {
     if (scan != scan_ || phase_ == phase::idle) return true;
     if (phase_ == phase::poisoned) throw poisoned_error(rank_text() + "this scan failed before: " + failure_text_);
-    comm_.endpoint().progress();
+    communicator().endpoint().progress();
     if (failure_) raise();
     return phase_ == phase::idle;
   }
@@ -141,37 +134,27 @@ class scan_executor final : public scan_operation {
     try {
       if (scan == scan_ && phase_ == phase::live) wait(scan);
     } catch (const std::exception& e) {
-      trace::write(trace::level::info, comm_.rank(), std::string{"a scan whose handle was dropped failed: "} + e.what());
+      trace::write(trace::level::info, rank(), std::string{"a scan whose handle was dropped failed: "} + e.what());
     }
   }
 
  private:
-  using request = typename Communicator::request;
   enum class phase { idle, live, poisoned };
   struct node_state {
     std::uint32_t waits = 0;
     std::uint32_t readers = 0;
     bool carry_free = false;  ///< a fold whose units all reset: it does not wait for the carry
-    bool lent = false;        ///< a receive that is done and not released
-    bool borrowed = false;    ///< ... whose data is in the peer's memory
-    bool forwards = false;    ///< a send straight from memory that a peer lent: see sent()
-    bool sent = false;
-  };
-  struct head {
-    std::size_t issued = 0;
-    std::size_t done = 0;
   };
 
   [[nodiscard]] const step& step_at(std::uint32_t i) const { return schedule_->source.steps[i]; }
-  [[nodiscard]] int rank_of(int position) const { return reversed_ ? comm_.size() - 1 - position : position; }
-  [[nodiscard]] std::string rank_text() const { return "rank " + std::to_string(comm_.rank()) + ": "; }
+  [[nodiscard]] int rank() { return communicator().rank(); }
+  [[nodiscard]] std::string rank_text() { return "rank " + std::to_string(rank()) + ": "; }
 
   void begin() {
     left_ = schedule_->nodes.size();
     ready_begin_ = ready_end_ = 0;
     deferred_begin_ = deferred_end_ = delivered_units_ = 0;
-    std::fill(receive_heads_.begin(), receive_heads_.end(), std::size_t{0});
-    std::fill(send_heads_.begin(), send_heads_.end(), head{});
+    messages_.begin(*schedule_);
     for (std::uint32_t i = 0; i < schedule_->nodes.size(); ++i) {
       const schedule::node& n = schedule_->nodes[i];
       nodes_[i] = {.waits = n.waits, .readers = n.readers};
@@ -182,10 +165,7 @@ class scan_executor final : public scan_operation {
       }
     }
     for (const schedule::queue& q : schedule_->receives) {
-      for (const std::uint32_t i : q.steps) {
-        const auto to = memory_.receive_buffer(i);
-        comm_.receive(channel_, rank_of(q.peer), to.data(), to.size(), requests_[i]);
-      }
+      for (const std::uint32_t i : q.steps) messages_.receive(i, memory_.receive_buffer(i));
     }
     for (std::uint32_t i = 0; i < schedule_->nodes.size(); ++i) {
       if (nodes_[i].waits == 0 && step_at(i).what != operation::receive) make_ready(i);
@@ -204,18 +184,16 @@ class scan_executor final : public scan_operation {
         case operation::fold: memory_.fold(combiner_, i, nodes_[i].carry_free); break;
         case operation::deliver:
           if (memory_.lies_in_place(i)) break;
-          if (!borrows(i)) {
+          if (!messages_.reads_lent_memory(i)) {
             deferred_[deferred_end_++] = i;
             continue;
           }
           memory_.deliver(combiner_, i, s.units);
           break;
         case operation::send: {
-          const auto from = memory_.send_buffer(i);
-          comm_.send(channel_, rank_of(s.peer), from.data(), from.size(), requests_[i]);
-          statistics_.bytes_sent += from.size();
-          nodes_[i].forwards = borrows(i);
-          issued(s.peer);
+          const std::span<const std::byte> message = memory_.send_buffer(i);
+          messages_.send(i, message);
+          statistics_.bytes_sent += message.size();
           break;
         }
         case operation::receive: break;
@@ -226,12 +204,6 @@ class scan_executor final : public scan_operation {
       }
       release_successors(i);
     }
-  }
-
-  /// Step `i` reads memory that a peer lent.
-  [[nodiscard]] bool borrows(std::uint32_t i) const {
-    const std::int32_t from = schedule_->nodes[i].in_from;
-    return from != schedule::none && nodes_[static_cast<std::size_t>(from)].borrowed;
   }
 
   // Copies into the caller's results are nobody else's business: they wait until no message moves, and are done in pieces, so
@@ -250,27 +222,15 @@ class scan_executor final : public scan_operation {
     --left_;
   }
 
-  void issued(int peer) {
-    for (std::size_t q = 0; q < schedule_->sends.size(); ++q) {
-      if (schedule_->sends[q].peer == peer) ++send_heads_[q].issued;
-    }
-  }
-
-  void arrived(std::uint32_t i) {
-    const std::byte* data = comm_.data(requests_[i]);
+  void arrived(std::uint32_t i, const std::byte* data) {
     memory_.received(i, data);
-    nodes_[i].lent = true;
-    nodes_[i].borrowed = data != memory_.receive_buffer(i).data();
     --left_;
-    if (nodes_[i].readers == 0) give_back(i);
+    if (nodes_[i].readers == 0) messages_.give_back(i);
     release_successors(i);
     run_ready();
   }
 
-  // Sends are looked at in order, the oldest first, for they end in order. Not so those that forward borrowed memory: around a
-  // ring, each would wait for the next rank to give back what it forwards itself.
   void sent(std::uint32_t i) {
-    nodes_[i].sent = true;
     read_done(i);
     --left_;
   }
@@ -291,22 +251,18 @@ class scan_executor final : public scan_operation {
     for (const std::int32_t from : {n.in_from, n.summary_state_from, n.summary_transition_from}) {
       if (from == schedule::none) continue;
       const auto writer = static_cast<std::uint32_t>(from);
-      if (--nodes_[writer].readers == 0 && nodes_[writer].lent) give_back(writer);
+      if (--nodes_[writer].readers == 0 && messages_.held(writer)) messages_.give_back(writer);
     }
-  }
-  void give_back(std::uint32_t i) {
-    nodes_[i].lent = false;
-    comm_.release(requests_[i]);
   }
 
   void finish() {
     phase_ = phase::idle;
-    comm_.endpoint().remove(*this);
+    communicator().endpoint().remove(*this);
     workspace_->release();
     ++statistics_.scans;
     statistics_.seconds_total += seconds{deadline::clock::now() - started_}.count();
     if (trace::enabled(trace::level::debug)) {
-      trace::write(trace::level::debug, comm_.rank(), std::string{schedule_->source.algorithm} + " scan done on channel " + std::to_string(channel_));
+      trace::write(trace::level::debug, rank(), std::string{schedule_->source.algorithm} + " scan done");
     }
   }
 
@@ -314,30 +270,15 @@ class scan_executor final : public scan_operation {
   void poison(const std::string& why) {
     phase_ = phase::poisoned;
     failure_ = nullptr;
-    comm_.endpoint().remove(*this);
+    communicator().endpoint().remove(*this);
     workspace_->poison();
-    bool all_cancelled = true;
-    for (std::size_t q = 0; q < schedule_->receives.size(); ++q) {
-      const std::vector<std::uint32_t>& steps = schedule_->receives[q].steps;
-      for (std::size_t k = 0; k < steps.size(); ++k) {
-        if (k >= receive_heads_[q]) all_cancelled &= comm_.cancel(requests_[steps[k]]);
-        if (nodes_[steps[k]].lent) give_back(steps[k]);
-      }
-    }
-    for (std::size_t q = 0; q < schedule_->sends.size(); ++q) {
-      for (std::size_t k = send_heads_[q].done; k < send_heads_[q].issued; ++k) {
-        const std::uint32_t i = schedule_->sends[q].steps[k];
-        if (!nodes_[i].sent) all_cancelled &= comm_.cancel(requests_[i]);
-      }
-    }
     failure_text_ = why;
-    if (!all_cancelled) {
-      keep_until_exit(requests_);
+    if (!messages_.cancel()) {
       keep_until_exit(workspace_);
-      keep_until_exit(std::make_shared<Communicator>(comm_));
-      failure_text_ += ". A message could not be cancelled: the operands and results of this call must stay alive until the process ends";
+      failure_text_ +=
+          ". A message could not be cancelled: the operands and results of this call must stay alive until the process ends";
     }
-    trace::write(trace::level::info, comm_.rank(), failure_text_);
+    trace::write(trace::level::info, rank(), failure_text_);
   }
 
   [[noreturn]] void raise() {
@@ -354,41 +295,29 @@ class scan_executor final : public scan_operation {
   }
 
   [[noreturn]] void raise_timeout() {
-    for (std::size_t q = 0; q < schedule_->receives.size(); ++q) {
-      if (receive_heads_[q] < schedule_->receives[q].steps.size()) raise_timeout(schedule_->receives[q].steps[receive_heads_[q]]);
-    }
-    for (std::size_t q = 0; q < schedule_->sends.size(); ++q) {
-      if (send_heads_[q].done < send_heads_[q].issued) raise_timeout(schedule_->sends[q].steps[send_heads_[q].done]);
-    }
-    throw error(rank_text() + "a scan waits for no message and is not done: its program is broken");
-  }
-
-  [[noreturn]] void raise_timeout(std::uint32_t i) {
-    const step& s = step_at(i);
-    const int peer = rank_of(s.peer);
+    const std::int32_t i = messages_.awaited();
+    if (i == schedule::none) throw error(rank_text() + "a scan waits for no message and is not done: its program is broken");
+    const step& s = step_at(static_cast<std::uint32_t>(i));
+    const int peer = messages_.rank_of(s.peer);
     const std::string name = "rank " + std::to_string(peer);
-    poison(rank_text() + (s.what == operation::receive ? "nothing came from " + name : name + " did not take what was sent to it") + " within " +
+    const bool receives = s.what == operation::receive;
+    poison(rank_text() + (receives ? "nothing came from " + name : name + " did not take what was sent to it") + " within " +
            to_string(timeout_) + " (" + std::string{schedule_->source.algorithm} + ", block " + std::to_string(s.block) +
-           ", step " + std::to_string(i) + (s.what == operation::receive ? ": receive" : ": send") + "). Is " + name +
+           ", step " + std::to_string(i) + (receives ? ": receive" : ": send") + "). Is " + name +
            " alive, and does it call the same scan? Raise options.timeout or ALLSCAN_TIMEOUT if it is only slow");
-    throw timeout_error(failure_text_, comm_.rank(), peer, static_cast<long>(s.block), static_cast<long>(i));
+    throw timeout_error(failure_text_, rank(), peer, static_cast<long>(s.block), i);
   }
 
-  Communicator comm_;
   Combiner combiner_;
   state_shape shape_;
-  bool reversed_;
   seconds timeout_;
+  messages<Communicator> messages_;
   placement<Combiner> memory_;
-  std::uint32_t channel_ = 0;
   std::shared_ptr<scan_workspace> workspace_;
   std::vector<schedule> schedules_;
-  std::shared_ptr<request[]> requests_;  // one a step
   std::vector<node_state> nodes_;
   std::vector<std::uint32_t> ready_;     // each step becomes ready once
   std::vector<std::uint32_t> deferred_;  // deliveries to be done
-  std::vector<std::size_t> receive_heads_;
-  std::vector<head> send_heads_;
 
   phase phase_ = phase::idle;
   const schedule* schedule_ = nullptr;

@@ -3,7 +3,8 @@
 ///   round 1: every position sends its own summary to the right      P-1 rounds; each moves m bytes of state and the
 ///   round 2: ... the one it received in round 1, and so on          transition, and each position keeps all of them
 ///
-/// Moves (P-1)*(m + transition) a rank where the chain moves m. Folds strictly left to right, so it equals the chain to the bit.
+/// Moves (P-1)*(m + transition) a rank where the chain moves m. Folds strictly left to right, so it equals the chain to the
+/// bit.
 #pragma once
 
 #include <allscan/collective/program.hpp>

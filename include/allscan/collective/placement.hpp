@@ -140,7 +140,7 @@ class placement {
  private:
   /// Offsets into the workspace, in bytes. Parts that a schedule cannot need have no room.
   struct layout {
-    std::size_t state_bytes = 0;    ///< of one storage: a state, then a transition where they travel
+    std::size_t state_bytes = 0;  ///< of one storage: a state, then a transition where they travel
     std::size_t storage_bytes = 0;
     std::size_t state = 0;       ///< copy of an overwritten local state
     std::size_t initial = 0;     ///< copy of an overwritten initial carry

@@ -18,9 +18,9 @@ namespace allscan {
 
 /// What this position's caller asked for. Positions may differ.
 struct scan_request {
-  bool carry = false;            ///< the state before the first token (exclusive prefix)
-  bool outgoing = false;         ///< the state after the last token (inclusive prefix)
-  bool initial_carry = false;    ///< a state before the first position's first token was given (first position only)
+  bool carry = false;          ///< the state before the first token (exclusive prefix)
+  bool outgoing = false;       ///< the state after the last token (inclusive prefix)
+  bool initial_carry = false;  ///< a state before the first position's first token was given (first position only)
 };
 
 using buffer = int;
@@ -81,8 +81,7 @@ struct program {
     steps.push_back({.what = operation::receive, .peer = peer, .block = block, .units = range, .out = out});
   }
   void send_transition(int peer, buffer in) {
-    steps.push_back(
-        {.what = operation::send, .carries = payload::transition, .peer = peer, .units = {0, units}, .in = in});
+    steps.push_back({.what = operation::send, .carries = payload::transition, .peer = peer, .units = {0, units}, .in = in});
   }
   void receive_transition(int peer, buffer out) {
     steps.push_back(

@@ -30,8 +30,8 @@ struct scan_options {
   std::size_t blocks = 0;  ///< pipeline steps a state is cut into; 0: the plan chooses; more than the units is as many
   enum direction direction = direction::forward;
   enum algorithm algorithm = algorithm::automatic;
-  bool deterministic = false;                      ///< only algorithms that fold strictly left to right
-  std::optional<seconds> timeout = {};             ///< how long a silent peer is waited for; 0: for ever. Default: ALLSCAN_TIMEOUT
+  bool deterministic = false;           ///< only algorithms that fold strictly left to right
+  std::optional<seconds> timeout = {};  ///< how long a silent peer is waited for; 0: for ever. Default: ALLSCAN_TIMEOUT
   std::shared_ptr<scan_workspace> workspace = {};  ///< shared with other plans of this rank; default: the plan's own
 };
 

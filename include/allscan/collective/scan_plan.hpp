@@ -42,12 +42,13 @@ struct scan_results {
 ///   carry: 0     carry: S0     carry: A1*S0 + S1   (direction::reverse runs from the last rank to the first)
 ///
 /// Constructing is collective, and in the same order for all plans of a communicator; so is calling. Construction allocates
-/// and checks that all ranks agree; calls allocate nothing. A plan keeps a copy of the communicator. Plans may be moved, and are
-/// used by one thread at a time. Cost of each algorithm: docs/algorithms.md.
+/// and checks that all ranks agree; calls allocate nothing. A plan keeps a copy of the communicator. Plans may be moved, and
+/// are used by one thread at a time. Cost of each algorithm: docs/algorithms.md.
 template <class Communicator, class Combiner>
 class scan_plan {
-  static_assert(communicator<Communicator>, "a communicator has rank(), size(), name(), endpoint(), send(), receive(), test(), "
-                                            "data(), release() and cancel(): see allscan/core/concepts.hpp");
+  static_assert(communicator<Communicator>,
+                "a communicator has rank(), size(), name(), endpoint(), send(), receive(), test(), "
+                "data(), release() and cancel(): see allscan/core/concepts.hpp");
   static_assert(require_combiner<Combiner>());
 
  public:
@@ -87,12 +88,15 @@ class scan_plan {
   void exclusive_scan(const operands& local, tensor_view<scalar> carry) { exclusive_scan(local, results{.carry = carry}); }
 
   /// Inclusive scan: the state after each rank's last token. As exclusive_scan() with only `outgoing` asked for.
-  void inclusive_scan(const operands& local, tensor_view<scalar> outgoing) { exclusive_scan(local, results{.outgoing = outgoing}); }
+  void inclusive_scan(const operands& local, tensor_view<scalar> outgoing) {
+    exclusive_scan(local, results{.outgoing = outgoing});
+  }
 
   /// The same without waiting. One scan of a plan at a time; any number of plans.
   started_scan start_exclusive_scan(const operands& local, const results& to) {
     const scan_call<Combiner> call = check(local, to);
-    const scan_request want{.carry = call.carry != nullptr, .outgoing = call.outgoing != nullptr, .initial_carry = call.initial != nullptr};
+    const scan_request want{
+        .carry = call.carry != nullptr, .outgoing = call.outgoing != nullptr, .initial_carry = call.initial != nullptr};
     return {executor_, executor_->start(schedules_[variant(want)], call)};
   }
   started_scan start_exclusive_scan(const operands& local, tensor_view<scalar> carry) {
@@ -115,11 +119,14 @@ class scan_plan {
   void progress() { executor_->communicator().endpoint().progress(); }
   /// What was chosen, and why, in one line.
   [[nodiscard]] std::string describe() const {
-    return std::string{to_string(algorithm_)} + (options_.algorithm == algorithm::automatic ? " (chosen: moves the state once)" : " (asked for)") +
-           ", " + std::to_string(blocks_) + (blocks_ == 1 ? " block" : " blocks") + (options_.blocks == 0 ? " (chosen for " : " (asked for; ") +
-           std::to_string(size()) + (size() == 1 ? " rank and " : " ranks and ") + std::to_string(shape_.elements() * sizeof(scalar)) +
-           " bytes of state), " + std::string{kind::name} + " transition, " + std::string{to_string(options_.direction)} + ", transport " +
-           std::string{executor_->communicator().name()} + ", workspace " + std::to_string(workspace_bytes()) + " bytes";
+    return std::string{to_string(algorithm_)} +
+           (options_.algorithm == algorithm::automatic ? " (chosen: moves the state once)" : " (asked for)") + ", " +
+           std::to_string(blocks_) + (blocks_ == 1 ? " block" : " blocks") +
+           (options_.blocks == 0 ? " (chosen for " : " (asked for; ") + std::to_string(size()) +
+           (size() == 1 ? " rank and " : " ranks and ") + std::to_string(shape_.elements() * sizeof(scalar)) +
+           " bytes of state), " + std::string{kind::name} + " transition, " + std::string{to_string(options_.direction)} +
+           ", transport " + std::string{executor_->communicator().name()} + ", workspace " + std::to_string(workspace_bytes()) +
+           " bytes";
   }
 
  private:
@@ -136,10 +143,12 @@ class scan_plan {
     }
     algorithm_ = options_.algorithm == algorithm::automatic ? algorithm::chain : options_.algorithm;
     const std::size_t units = shape_.elements() == 0 ? 0 : kind::units(shape_);  // rows of no columns are nothing to scan
-    const std::size_t wanted = options_.blocks != 0 ? options_.blocks : choose_blocks(comm.size(), shape_.elements() * sizeof(scalar));
+    const std::size_t wanted =
+        options_.blocks != 0 ? options_.blocks : choose_blocks(comm.size(), shape_.elements() * sizeof(scalar));
     blocks_ = std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(units, 1));
     if (blocks_ > most_blocks) {
-      throw invalid_argument("options.blocks is " + std::to_string(wanted) + ": at most " + std::to_string(most_blocks) + " pay off");
+      throw invalid_argument("options.blocks is " + std::to_string(wanted) + ": at most " + std::to_string(most_blocks) +
+                             " pay off");
     }
     std::vector<unit_range> ranges(blocks_);
     for (std::size_t k = 0; units != 0 && k < blocks_; ++k) ranges[k] = kind::block(shape_, blocks_, k);
@@ -200,11 +209,13 @@ class scan_plan {
                              .carry = to.carry.optional(elements, "carry"),
                              .outgoing = to.outgoing.optional(elements, "outgoing")};
     if (elements == 0) return call;
-    if (call.carry == nullptr && call.outgoing == nullptr) throw invalid_argument("no result is asked for: pass carry or outgoing");
+    if (call.carry == nullptr && call.outgoing == nullptr)
+      throw invalid_argument("no result is asked for: pass carry or outgoing");
     if (call.initial != nullptr && position_ != 0) {
       throw invalid_argument("initial_carry belongs to the first rank of the direction: pass it there only");
     }
-    if (overlap(call.carry, elements, call.outgoing, elements)) throw invalid_argument("carry and outgoing overlap: pass two tensors");
+    if (overlap(call.carry, elements, call.outgoing, elements))
+      throw invalid_argument("carry and outgoing overlap: pass two tensors");
     for (scalar* const out : {call.carry, call.outgoing}) {
       call.overwrites_state |= lies_on(out, call.state, "state");
       call.overwrites_initial |= lies_on(out, call.initial, "initial_carry");

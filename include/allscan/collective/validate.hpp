@@ -1,6 +1,6 @@
 /// Proves a set of programs, one a position: messages matched and in order, everything written once before it is read, storage
-/// shared safely, every unit delivered once, nothing waiting for itself, and every result the fold of just the summaries it stands
-/// for, in order.
+/// shared safely, every unit delivered once, nothing waiting for itself, and every result the fold of just the summaries it
+/// stands for, in order.
 #pragma once
 
 #include <allscan/collective/program.hpp>
@@ -40,7 +40,8 @@ class validator {
  private:
   void fail(const program& p, std::size_t i, const std::string& what) {
     if (problem_.empty()) {
-      problem_ = std::string{p.algorithm} + ", position " + std::to_string(p.position) + ", step " + std::to_string(i) + ": " + what;
+      problem_ =
+          std::string{p.algorithm} + ", position " + std::to_string(p.position) + ", step " + std::to_string(i) + ": " + what;
     }
   }
 
@@ -50,8 +51,7 @@ class validator {
     switch (s.what) {
       case operation::send: return {{s.in, s.carries}};
       case operation::deliver: return {{s.in, payload::state}};
-      case operation::fold:
-        return {{s.in, payload::state}, {s.summary, payload::state}, {s.summary, payload::transition}};
+      case operation::fold: return {{s.in, payload::state}, {s.summary, payload::state}, {s.summary, payload::transition}};
       case operation::receive: break;
     }
     return {};
@@ -87,12 +87,15 @@ class validator {
       if (s.out < first_free_buffer) continue;
       for (std::size_t j = 0; j < p.steps.size(); ++j) {
         if (i == j || !overlap(p.steps[j].units, s.units)) continue;
-        const auto touches = [&](buffer b) { return b >= first_free_buffer && b != s.out && p.storage_of(b) == p.storage_of(s.out); };
+        const auto touches = [&](buffer b) {
+          return b >= first_free_buffer && b != s.out && p.storage_of(b) == p.storage_of(s.out);
+        };
         const step& t = p.steps[j];
         const bool shares = touches(t.in) || touches(t.summary) || touches(t.out);
         if (!shares) continue;
         const bool ordered = j < i ? depends_on(p, written, i, j) : depends_on(p, written, j, i);
-        if (!ordered || (j < i && t.what == operation::send)) fail(p, i, "it overwrites what step " + std::to_string(j) + " still uses");
+        if (!ordered || (j < i && t.what == operation::send))
+          fail(p, i, "it overwrites what step " + std::to_string(j) + " still uses");
       }
     }
   }
@@ -123,7 +126,8 @@ class validator {
         exact = exact && r.begin == next;
         next = r.end;
       }
-      if (!exact || next != (wanted ? p.units : 0)) fail(p, p.steps.size(), "it does not deliver every unit asked for exactly once");
+      if (!exact || next != (wanted ? p.units : 0))
+        fail(p, p.steps.size(), "it does not deliver every unit asked for exactly once");
     }
   }
 
@@ -187,7 +191,8 @@ class validator {
             contents[self][i] = {carry.begin, summary.end, carry.initial};
           } else {
             const content want{0, s.to == result::carry ? p.position : p.position + 1, requests_[0].initial_carry};
-            if (!(read(s.in, payload::state) == want)) fail(p, i, "it delivers something else than the fold of all positions before");
+            if (!(read(s.in, payload::state) == want))
+              fail(p, i, "it delivers something else than the fold of all positions before");
           }
         }
       }

@@ -20,8 +20,9 @@ class scan_workspace {
   void reserve(std::size_t bytes) {
     if (bytes <= bytes_) return;
     if (busy_) {
-      throw invalid_argument("the workspace is in use by a scan in flight and cannot grow: wait for the scan, or construct the "
-                             "largest plan first");
+      throw invalid_argument(
+          "the workspace is in use by a scan in flight and cannot grow: wait for the scan, or construct the "
+          "largest plan first");
     }
     memory_.reset();
     memory_.reset(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})));

@@ -10,14 +10,15 @@ namespace allscan {
 template <class C>
 struct adjoint {
   static_assert(require_combiner<C>());
-  static_assert(has_adjoint<C>, "this combiner has no adjoint: give it apply_adjoint(prepared, d_outgoing, d_local), apply with "
-                                "the transposed transition");
+  static_assert(has_adjoint<C>,
+                "this combiner has no adjoint: give it apply_adjoint(prepared, d_outgoing, d_local), apply with "
+                "the transposed transition");
   using scalar = scalar_of<C>;
   using kind = kind_of<C>;
   using transition = transition_of<C>;
   static constexpr bool log_space = is_log_space<C>;
 
-  [[no_unique_address]] C plain{};
+  C plain{};
 
   [[nodiscard]] ALLSCAN_HOST_DEVICE constexpr value_of<C> apply(const prepared_of<C>& p, const value_of<C>& d_outgoing,
                                                                 const value_of<C>& d_local) const {

@@ -100,8 +100,8 @@ ALLSCAN_NOINLINE void fold_row_pair(const C& c, const prepared_of<C>& number, co
     Scalar x[width];
     Scalar y[width];
     for (std::size_t l = 0; l < width; ++l) {
-      const pair<Scalar> value = c.apply(prepared, pair<Scalar>{carry[i + l], carry[n + i + l]},
-                                         pair<Scalar>{local[i + l], local[n + i + l]});
+      const pair<Scalar> value =
+          c.apply(prepared, pair<Scalar>{carry[i + l], carry[n + i + l]}, pair<Scalar>{local[i + l], local[n + i + l]});
       x[l] = value.x;
       y[l] = value.y;
     }

@@ -43,9 +43,9 @@ struct dense;        ///< one key_dim x key_dim matrix a head
 }  // namespace kind
 
 template <class Kind>
-inline constexpr bool is_kind = std::same_as<Kind, kind::none> || std::same_as<Kind, kind::scalar> ||
-                                std::same_as<Kind, kind::diagonal> || std::same_as<Kind, kind::elementwise> ||
-                                std::same_as<Kind, kind::rotation> || std::same_as<Kind, kind::dense>;
+inline constexpr bool is_kind =
+    std::same_as<Kind, kind::none> || std::same_as<Kind, kind::scalar> || std::same_as<Kind, kind::diagonal> ||
+    std::same_as<Kind, kind::elementwise> || std::same_as<Kind, kind::rotation> || std::same_as<Kind, kind::dense>;
 
 template <class Kind>
 inline constexpr unit_form unit_of = unit_form::element;
@@ -140,13 +140,15 @@ template <class C>
 ///                                              (dense: the same multiply-accumulate; the kind swaps the indices)
 ///   static constexpr unit_form unit            optional: documents the unit, which is the kind's
 template <class C>
-concept combiner =
-    std::copyable<C> && requires { typename C::scalar; typename C::kind; } && std::is_arithmetic_v<scalar_of<C>> &&
-    (sizeof(scalar_of<C>) >= 4) && is_kind<kind_of<C>> && std::is_trivially_copyable_v<transition_of<C>> &&
-    std::default_initializable<prepared_of<C>> &&
-    requires(const C& c, const prepared_of<C>& prepared, const value_of<C>& value) {
-      { c.apply(prepared, value, value) } -> std::convertible_to<value_of<C>>;
-    };
+concept combiner = std::copyable<C> &&
+                   requires {
+                     typename C::scalar;
+                     typename C::kind;
+                   } && std::is_arithmetic_v<scalar_of<C>> && (sizeof(scalar_of<C>) >= 4) && is_kind<kind_of<C>> &&
+                   std::is_trivially_copyable_v<transition_of<C>> && std::default_initializable<prepared_of<C>> &&
+                   requires(const C& c, const prepared_of<C>& prepared, const value_of<C>& value) {
+                     { c.apply(prepared, value, value) } -> std::convertible_to<value_of<C>>;
+                   };
 
 /// The transition has a transpose: adjoint{c} is a combiner.
 template <class C>
@@ -156,29 +158,37 @@ concept has_adjoint = combiner<C> && requires(const C& c, const prepared_of<C>& 
 
 /// Two transitions compose to one. A dense kind multiplies the matrices with apply(), so entries must be scalars.
 template <class C>
-concept composable = combiner<C> && (std::same_as<kind_of<C>, kind::none> ||
-                                     (std::same_as<kind_of<C>, kind::dense> && std::same_as<transition_of<C>, scalar_of<C>>) ||
-                                     (!std::same_as<kind_of<C>, kind::dense> && requires(const C& c, const transition_of<C>& t) {
-                                       { c.compose(t, t) } -> std::convertible_to<transition_of<C>>;
-                                     }));
+concept composable =
+    combiner<C> && (std::same_as<kind_of<C>, kind::none> ||
+                    (std::same_as<kind_of<C>, kind::dense> && std::same_as<transition_of<C>, scalar_of<C>>) ||
+                    (!std::same_as<kind_of<C>, kind::dense> && requires(const C& c, const transition_of<C>& t) {
+                      { c.compose(t, t) } -> std::convertible_to<transition_of<C>>;
+                    }));
 
 /// True, or a compile error whose sentence names the requirement that C misses.
 template <class C>
 consteval bool require_combiner() {
-  if constexpr (!requires { typename C::scalar; typename C::kind; }) {
-    static_assert(combiner<C>, "this type is not a combiner: a combiner names its state element `using scalar = float;` and "
-                               "its kind `using kind = allscan::kind::diagonal;` and has apply(prepared, carry, local)");
+  if constexpr (!requires {
+                  typename C::scalar;
+                  typename C::kind;
+                }) {
+    static_assert(combiner<C>,
+                  "this type is not a combiner: a combiner names its state element `using scalar = float;` and "
+                  "its kind `using kind = allscan::kind::diagonal;` and has apply(prepared, carry, local)");
   } else if constexpr (!std::is_arithmetic_v<scalar_of<C>> || sizeof(scalar_of<C>) < 4) {
-    static_assert(combiner<C>, "a combiner's scalar is an arithmetic type of at least 4 bytes: states are accumulated in "
-                               "fp32 or wider");
+    static_assert(combiner<C>,
+                  "a combiner's scalar is an arithmetic type of at least 4 bytes: states are accumulated in "
+                  "fp32 or wider");
   } else if constexpr (!is_kind<kind_of<C>>) {
-    static_assert(combiner<C>, "a combiner's kind is one of allscan::kind::none, scalar, diagonal, elementwise, rotation, dense");
+    static_assert(combiner<C>,
+                  "a combiner's kind is one of allscan::kind::none, scalar, diagonal, elementwise, rotation, dense");
   } else if constexpr (!std::is_trivially_copyable_v<transition_of<C>>) {
     static_assert(combiner<C>, "a combiner's transition number is trivially copyable: it travels as bytes");
   } else {
-    static_assert(combiner<C>, "a combiner is copyable and has apply(prepared, carry, local), static or const, that takes and "
-                               "returns its scalar (a rotation: allscan::pair of its scalar); what prepare() returns has a "
-                               "default constructor");
+    static_assert(combiner<C>,
+                  "a combiner is copyable and has apply(prepared, carry, local), static or const, that takes and "
+                  "returns its scalar (a rotation: allscan::pair of its scalar); what prepare() returns has a "
+                  "default constructor");
     if constexpr (requires { C::unit; }) {
       static_assert(!std::same_as<kind_of<C>, kind::dense> || C::unit == unit_form::column,
                     "a dense transition mixes the rows of a head: the unit of a dense combiner is a column "

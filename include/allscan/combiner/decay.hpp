@@ -54,7 +54,9 @@ struct decay {
 
   ALLSCAN_HOST_DEVICE static T prepare(T log_decay) { return detail::exponential(log_decay); }
   ALLSCAN_HOST_DEVICE static constexpr T apply(T factor, T carry, T local) { return factor * carry + local; }
-  ALLSCAN_HOST_DEVICE static constexpr T apply_adjoint(T factor, T d_outgoing, T d_local) { return factor * d_outgoing + d_local; }
+  ALLSCAN_HOST_DEVICE static constexpr T apply_adjoint(T factor, T d_outgoing, T d_local) {
+    return factor * d_outgoing + d_local;
+  }
   ALLSCAN_HOST_DEVICE static constexpr bool is_reset(T log_decay) { return detail::is_minus_infinity(log_decay); }
   ALLSCAN_HOST_DEVICE static constexpr T compose(T earlier, T later) { return detail::add_logs(earlier, later); }
 };
@@ -75,7 +77,8 @@ struct rotary {
   ALLSCAN_HOST_DEVICE static constexpr pair<T> apply(const pair<T>& r, const pair<T>& carry, const pair<T>& local) {
     return {(r.x * carry.x - r.y * carry.y) + local.x, (r.y * carry.x + r.x * carry.y) + local.y};
   }
-  ALLSCAN_HOST_DEVICE static constexpr pair<T> apply_adjoint(const pair<T>& r, const pair<T>& d_outgoing, const pair<T>& d_local) {
+  ALLSCAN_HOST_DEVICE static constexpr pair<T> apply_adjoint(const pair<T>& r, const pair<T>& d_outgoing,
+                                                             const pair<T>& d_local) {
     return apply({r.x, -r.y}, d_outgoing, d_local);
   }
   ALLSCAN_HOST_DEVICE static constexpr bool is_reset(const polar<T>& p) { return detail::is_minus_infinity(p.log_decay); }

@@ -20,11 +20,11 @@ struct exponential_constants<float> {
   static constexpr int mantissa = 23;
   static constexpr bits bias = 127;
   static constexpr int degree = 7;
-  static constexpr float round = 0x1.8p23F;         // x + round - round is x rounded to an integer
-  static constexpr float ln2_high = 0x1.63p-1F;     // few enough bits that n * ln2_high is exact
+  static constexpr float round = 0x1.8p23F;      // x + round - round is x rounded to an integer
+  static constexpr float ln2_high = 0x1.63p-1F;  // few enough bits that n * ln2_high is exact
   static constexpr float ln2_low = -0x1.bd0106p-13F;
-  static constexpr float lowest = -104;             // below: 0
-  static constexpr float highest = 89;              // above: Inf
+  static constexpr float lowest = -104;  // below: 0
+  static constexpr float highest = 89;   // above: Inf
 };
 template <>
 struct exponential_constants<double> {

@@ -56,7 +56,8 @@ struct gradient_task {
 
   /// True if number i passes nothing of the carry: its gradient is 0, even if the carry is Inf or NaN.
   [[nodiscard]] bool resets(std::size_t i) const {
-    return allscan::is_reset(c, t.number(i)) || (t.reset != nullptr && t.flagged(i / (kind_of<C>::transitions(shape) / shape.batch)));
+    return allscan::is_reset(c, t.number(i)) ||
+           (t.reset != nullptr && t.flagged(i / (kind_of<C>::transitions(shape) / shape.batch)));
   }
 
   /// dlog = e^g sum(d * carry) over what shares the number.
@@ -116,7 +117,8 @@ struct gradient_task {
 }  // namespace detail
 
 /// Gradients of the transition of out = A carry + S, given d_outgoing = dLoss/dout and the carry, both shaped as the state; the
-/// gradient of S is d_outgoing itself. At a reset they are 0, whatever the carry holds. Pass the plain combiner, not its adjoint.
+/// gradient of S is d_outgoing itself. At a reset they are 0, whatever the carry holds. Pass the plain combiner, not its
+/// adjoint.
 /// @param summary  the transition operands of the forward scan; `state` is not needed.
 /// @throws invalid_argument if an operand or a result is missing or has the wrong size.
 template <class C>

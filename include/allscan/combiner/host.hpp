@@ -70,8 +70,9 @@ void apply(const C& c, const state_shape& shape, const scan_operands<C>& summary
 template <class C>
 void compose(const C& c, const state_shape& shape, const scan_operands<C>& earlier, const scan_operands<C>& later,
              const summary_buffers<C>& out) {
-  static_assert(composable<C>, "to compose transitions a combiner needs compose(earlier, later); a dense one, matrix entries of "
-                               "its scalar type");
+  static_assert(composable<C>,
+                "to compose transitions a combiner needs compose(earlier, later); a dense one, matrix entries of "
+                "its scalar type");
   using Kind = kind_of<C>;
   constexpr bool dense = std::same_as<Kind, kind::dense>;
   Kind::validate(shape);
@@ -96,7 +97,8 @@ void compose(const C& c, const state_shape& shape, const scan_operands<C>& earli
     }
   }
   const bool flags = first.transition.reset != nullptr || second.transition.reset != nullptr;
-  to.reset = flags ? out.reset.require(shape.batch, "the composed reset") : out.reset.optional(shape.batch, "the composed reset");
+  to.reset =
+      flags ? out.reset.require(shape.batch, "the composed reset") : out.reset.optional(shape.batch, "the composed reset");
 
   detail::fold_all(c, shape, second, first.state, state);  // reads the later transition, so it comes before that is overwritten
   Kind::compose(c, shape, {0, Kind::units(shape)}, first.transition, second.transition, to);

@@ -22,12 +22,12 @@ template <class C>
 struct law_options {
   state_shape shape = {.batch = 2, .heads = 3, .key_dim = 4, .value_dim = 5};
   std::uint64_t seed = 1;
-  /// How far floating-point sides of a law may differ: in units in the last place of the larger side, or of 1 if both are smaller.
+  /// How far the two sides of a law may differ in floating point: in units in the last place of the largest element.
   double tolerance = 256;
   /// A state element. Default: floats in [-1, 1), integers of any bits.
   std::function<scalar_of<C>(std::mt19937_64&)> state = {};
-  /// A transition number that the combiner means to be used with. Default: log decays in (-3, 0], some 0, and angles; of a custom
-  /// combiner floats in (-1, 0] if it prepares them, as logs, else in [0, 1); integers of any bits. Other types need it.
+  /// A transition number that the combiner means to be used with. Default: log decays in (-3, 0], some 0, and angles; of a
+  /// custom combiner floats in (-1, 0] if it prepares them, as logs, else in [0, 1); integers of any bits. Other types need it.
   std::function<transition_of<C>(std::mt19937_64&)> transition = {};
   /// A number for which is_reset() is true. Default: -inf or 0, if one of them is.
   std::optional<transition_of<C>> reset = {};

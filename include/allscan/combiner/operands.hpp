@@ -25,14 +25,16 @@ struct refused_operand {
     if constexpr (std::same_as<Kind, kind::none>) {
       static_assert(wrong, "a combiner of kind none takes {state}: it has no transition");
     } else if constexpr (!is_log_space<C>) {
-      static_assert(wrong, "a custom combiner takes {state, transition}: log_decay and angle belong to the library's combiners");
+      static_assert(wrong,
+                    "a custom combiner takes {state, transition}: log_decay and angle belong to the library's combiners");
     } else if constexpr (std::same_as<Kind, kind::rotation>) {
       static_assert(wrong, "a rotation takes {state, log_decay, angle}: `transition` belongs to dense and custom combiners");
     } else if constexpr (std::same_as<Kind, kind::dense>) {
       static_assert(wrong, "a dense transition takes {state, log_decay, transition}: `angle` belongs to rotations");
     } else {
-      static_assert(wrong, "a scalar, diagonal or elementwise transition takes {state, log_decay}: `angle` belongs to rotations, "
-                           "`transition` to dense and custom combiners");
+      static_assert(wrong,
+                    "a scalar, diagonal or elementwise transition takes {state, log_decay}: `angle` belongs to rotations, "
+                    "`transition` to dense and custom combiners");
     }
   }
 };
@@ -50,19 +52,20 @@ using operand = std::conditional_t<Taken, tensor_view<T>, refused_operand<C>>;
 
 }  // namespace detail
 
-/// One rank's operands. The kind decides which: {state} · {state, log_decay} · rotation {state, log_decay, angle} · dense {state,
-/// transition, and log_decay if wanted} · custom {state, transition}; layouts as in transition_view. `reset` suits every kind.
+/// One rank's operands. The kind decides which: {state} · {state, log_decay} · rotation {state, log_decay, angle} · dense
+/// {state, transition, and log_decay if wanted} · custom {state, transition}; layouts as in transition_view. `reset` suits
+/// every kind.
 template <class C>
 struct scan_operands {
   static_assert(require_combiner<C>());
   using scalar = scalar_of<C>;
 
-  tensor_view<const scalar> state = {};                                                        ///< S, from a zero initial state
-  detail::operand<C, detail::takes_log_decay<C>, const scalar> log_decay = {};                 ///< natural log, <= 0, -inf = reset
-  detail::operand<C, detail::takes_angle<C>, const scalar> angle = {};                         ///< radians
-  detail::operand<C, detail::takes_transition<C>, const transition_of<C>> transition = {};     ///< dense: A, untransposed
-  tensor_view<const std::uint8_t> reset = {};                                                  ///< [batch], non-zero = reset
-  tensor_view<const scalar> initial_carry = {};                                                ///< the direction's first rank only
+  tensor_view<const scalar> state = {};                                                     ///< S, from a zero initial state
+  detail::operand<C, detail::takes_log_decay<C>, const scalar> log_decay = {};              ///< natural log, <= 0, -inf = reset
+  detail::operand<C, detail::takes_angle<C>, const scalar> angle = {};                      ///< radians
+  detail::operand<C, detail::takes_transition<C>, const transition_of<C>> transition = {};  ///< dense: A, untransposed
+  tensor_view<const std::uint8_t> reset = {};                                               ///< [batch], non-zero = reset
+  tensor_view<const scalar> initial_carry = {};                                             ///< the direction's first rank only
 };
 
 /// Checked operands, as the folds read them.

@@ -27,8 +27,8 @@ struct rotation {
   static void validate(const state_shape& s) {
     allscan::validate(s);
     if (s.key_dim % 2 != 0) {
-      throw invalid_argument("a rotation turns pairs of rows: key_dim is " + std::to_string(s.key_dim) +
-                             " in the shape " + to_string(s) + ", pass an even one");
+      throw invalid_argument("a rotation turns pairs of rows: key_dim is " + std::to_string(s.key_dim) + " in the shape " +
+                             to_string(s) + ", pass an even one");
     }
   }
 

@@ -121,7 +121,8 @@ template <class C>
   return detail::layout_of<C>(shape, range).bytes;
 }
 
-/// Writes the wire form, transition_bytes() long. An operand left out is written as what it stands for: 0 in log space, no reset.
+/// Writes the wire form, transition_bytes() long. An operand left out is written as what it stands for: 0 in log space, no
+/// reset.
 template <class C>
 void pack_transition(const state_shape& shape, const unit_range& range, const transition_view<C>& t, std::byte* to) {
   const detail::wire_layout l = detail::layout_of<C>(shape, range);

@@ -28,20 +28,19 @@ namespace allscan {
 /// A `request` is owned by the caller, default-constructible, stays where it is while started, and can be started again
 /// after it is done. Starting allocates nothing of the library's. Errors: transport_error.
 template <class C>
-concept communicator =
-    std::copyable<C> && std::default_initializable<typename C::request> &&
-    requires(C& c, const C& view, typename C::request& r, std::uint32_t channel, int peer, const std::byte* from, std::byte* to,
-             std::size_t bytes) {
-      { view.rank() } -> std::same_as<int>;
-      { view.size() } -> std::same_as<int>;
-      { view.name() } -> std::convertible_to<std::string_view>;
-      { c.endpoint() } -> std::same_as<endpoint&>;
-      { c.send(channel, peer, from, bytes, r) };
-      { c.receive(channel, peer, to, bytes, r) };
-      { c.test(r) } -> std::same_as<bool>;
-      { c.data(r) } -> std::same_as<const std::byte*>;
-      { c.release(r) };
-      { c.cancel(r) } -> std::same_as<bool>;
-    };
+concept communicator = std::copyable<C> && std::default_initializable<typename C::request> &&
+                       requires(C& c, const C& view, typename C::request& r, std::uint32_t channel, int peer,
+                                const std::byte* from, std::byte* to, std::size_t bytes) {
+                         { view.rank() } -> std::same_as<int>;
+                         { view.size() } -> std::same_as<int>;
+                         { view.name() } -> std::convertible_to<std::string_view>;
+                         { c.endpoint() } -> std::same_as<endpoint&>;
+                         { c.send(channel, peer, from, bytes, r) };
+                         { c.receive(channel, peer, to, bytes, r) };
+                         { c.test(r) } -> std::same_as<bool>;
+                         { c.data(r) } -> std::same_as<const std::byte*>;
+                         { c.release(r) };
+                         { c.cancel(r) } -> std::same_as<bool>;
+                       };
 
 }  // namespace allscan

@@ -25,7 +25,7 @@ class tensor_view {
   constexpr tensor_view(U* data) : data_{data} {}
   template <std::ranges::contiguous_range Range>
     requires std::ranges::sized_range<Range> && (!std::same_as<std::remove_cvref_t<Range>, tensor_view>) &&
-             std::convertible_to<std::remove_pointer_t<decltype(std::ranges::data(std::declval<Range&>()))> (*)[], T (*)[]>
+                 std::convertible_to<std::remove_pointer_t<decltype(std::ranges::data(std::declval<Range&>()))> (*)[], T (*)[]>
   constexpr tensor_view(Range&& range) : data_{std::ranges::data(range)}, size_{std::ranges::size(range)}, given_{true} {}
 
   [[nodiscard]] constexpr T* data() const { return data_; }

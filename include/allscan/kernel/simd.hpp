@@ -17,7 +17,7 @@ template <class T>
 struct simd {
   static constexpr std::size_t lanes = register_bytes / sizeof(T);
 
-  typedef T vector __attribute__((vector_size(register_bytes)));
+  using vector __attribute__((vector_size(register_bytes))) = T;
 
   static vector load(const T* from) {
     vector v;

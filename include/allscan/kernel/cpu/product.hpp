@@ -12,8 +12,8 @@ namespace allscan::cpu {
 /// A matrix whose element (i, j) is data[i * row + j * column]: a transposed one exchanges the strides.
 template <class T>
 struct operand {
-  const T* data;
-  std::size_t row;
+  const T* data = {};
+  std::size_t row = 0;
   std::size_t column = 1;
 
   [[nodiscard]] operand from(std::size_t i) const { return {data + i * row, row, column}; }
