@@ -339,7 +339,7 @@ struct test_case {
 };
 
 #define CONFORMANCE_CASE(name) \
-  test_case<Communicator> { #name, name < Communicator> }
+  test_case<Communicator> { #name, name<Communicator> }
 template <class Communicator>
 std::vector<test_case<Communicator>> cases() {
   return {CONFORMANCE_CASE(copies_share_one_side),

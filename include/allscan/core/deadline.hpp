@@ -49,7 +49,7 @@ class backoff {
   void reset() { polls_ = 0; }
 
  private:
-  static constexpr int spins = 64;
+  static constexpr int spins = 256;
   static constexpr int yields = 4096;
   int polls_ = 0;
 };
