@@ -7,7 +7,7 @@
 namespace allscan::test {
 namespace {
 
-/// The table of docs/conventions.md: which kind a model's summary has.
+/// The kind of a model's summary, with what scans and training need of it.
 template <class Model, class Kind>
 constexpr bool has_kind = combiner<Model> && has_adjoint<Model> && composable<Model> && std::is_same_v<kind_of<Model>, Kind>;
 

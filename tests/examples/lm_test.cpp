@@ -48,12 +48,12 @@ void on_ranks(int ranks, Function f) {
 }
 
 template <class T>
-class LmMatrix : public testing::Test {};
-using Precisions = testing::Types<float, double>;
-TYPED_TEST_SUITE(LmMatrix, Precisions);
+class lm_matrix : public testing::Test {};
+using precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(lm_matrix, precisions);
 
 // Sizes on both sides of a tile and of the depth of a panel; small integers, so that sums are exact in any order.
-TYPED_TEST(LmMatrix, ProductsAreTheSumsOfTheirDefinition) {
+TYPED_TEST(lm_matrix, ProductsAreTheSumsOfTheirDefinition) {
   using T = TypeParam;
   random_numbers random{1};
   const auto integers = [&](std::size_t rows, std::size_t cols) {
@@ -89,8 +89,8 @@ TYPED_TEST(LmMatrix, ProductsAreTheSumsOfTheirDefinition) {
   }
 }
 
-class LmModel : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, LmModel, testing::Values(1, 2, 3, 8));
+class lm_model : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, lm_model, testing::Values(1, 2, 3, 8));
 
 /// The mean loss over a sequence, on one rank.
 double loss_of(const parameters<double>& w, bytes sequence) {
@@ -135,7 +135,7 @@ parameters<double> differences_of(parameters<double> w, bytes sequence) {
   return differences;
 }
 
-TEST_P(LmModel, GradientsAreTheCentralDifferencesOfTheLoss) {
+TEST_P(lm_model, GradientsAreTheCentralDifferencesOfTheLoss) {
   static const parameters<double> w = initial_parameters<double>(tiny, 3);
   static const parameters<double> differences = differences_of(w, some_text(14));
   const parameters<double> gradient = gradient_of(w, some_text(14), GetParam());
@@ -146,7 +146,7 @@ TEST_P(LmModel, GradientsAreTheCentralDifferencesOfTheLoss) {
   }
 }
 
-TEST_P(LmModel, GradientsDoNotDependOnTheRanks) {
+TEST_P(lm_model, GradientsDoNotDependOnTheRanks) {
   const std::vector<std::uint8_t> text = some_text(100);
   const parameters<double> w = initial_parameters<double>(tiny, 4);
   const parameters<double> one = gradient_of(w, text, 1);
@@ -158,7 +158,7 @@ TEST_P(LmModel, GradientsDoNotDependOnTheRanks) {
   }
 }
 
-TEST_P(LmModel, LearnsAlikeOnAnyRanksAndTellsWhenItDoesNot) {
+TEST_P(lm_model, LearnsAlikeOnAnyRanksAndTellsWhenItDoesNot) {
   const std::vector<std::uint8_t> text = some_text(300);
   const training_options options{.shape = tiny, .tokens = 64, .rate = {.peak = 1e-2, .warmup = 3, .steps = 8}, .seed = 5};
   std::vector<double> curve(8);
@@ -186,7 +186,7 @@ TEST_P(LmModel, LearnsAlikeOnAnyRanksAndTellsWhenItDoesNot) {
   EXPECT_FALSE(compare_with_one_rank(options, text, curve, learnt).passes());
 }
 
-TEST_P(LmModel, SeveringTheCarryChangesOnlyWhatFollowsABoundary) {
+TEST_P(lm_model, SeveringTheCarryChangesOnlyWhatFollowsABoundary) {
   const std::vector<std::uint8_t> text = some_text(200);
   const parameters<double> w = initial_parameters<double>(tiny, 6);
   on_ranks(GetParam(), [&](const thread_ranks& self) {
@@ -201,7 +201,7 @@ TEST_P(LmModel, SeveringTheCarryChangesOnlyWhatFollowsABoundary) {
   });
 }
 
-TEST_P(LmModel, SumsAreTheSameToTheBitOnEveryRank) {
+TEST_P(lm_model, SumsAreTheSameToTheBitOnEveryRank) {
   const auto size = static_cast<std::size_t>(GetParam());
   for (const std::size_t elements : {std::size_t{0}, std::size_t{1}, size, 3 * size + 1}) {
     std::vector<std::vector<float>> sums(size, std::vector<float>(elements));
@@ -215,7 +215,7 @@ TEST_P(LmModel, SumsAreTheSameToTheBitOnEveryRank) {
   }
 }
 
-TEST_P(LmModel, ARankThatFailsTakesTheOthersWithIt) {
+TEST_P(lm_model, ARankThatFailsTakesTheOthersWithIt) {
   const int last = GetParam() - 1;
   try {
     on_ranks(GetParam(), [&](const thread_ranks& self) {
@@ -228,7 +228,7 @@ TEST_P(LmModel, ARankThatFailsTakesTheOthersWithIt) {
   }
 }
 
-TEST(LmAdam, TheFirstStepHasTheSizeOfTheRate) {
+TEST(lm_adam, TheFirstStepHasTheSizeOfTheRate) {
   parameters<double> w{tiny};
   parameters<double> gradient{tiny};
   gradient.readout.data()[0] = 3;
@@ -240,7 +240,7 @@ TEST(LmAdam, TheFirstStepHasTheSizeOfTheRate) {
   EXPECT_EQ(w.readout.data()[2], 0);
 }
 
-TEST(LmAdam, TheRateRisesThenFalls) {
+TEST(lm_adam, TheRateRisesThenFalls) {
   const learning_rate rate{.peak = 1, .warmup = 4, .steps = 104};
   EXPECT_DOUBLE_EQ(rate.at(0), 0.25);
   EXPECT_DOUBLE_EQ(rate.at(3), 1);
@@ -253,7 +253,7 @@ TEST(LmAdam, TheRateRisesThenFalls) {
 
 bytes bytes_of(std::string_view s) { return {reinterpret_cast<const std::uint8_t*>(s.data()), s.size()}; }
 
-TEST(LmText, EntropiesOfTextsThatOneCanWorkOut) {
+TEST(lm_text, EntropiesOfTextsThatOneCanWorkOut) {
   EXPECT_EQ(entropies_of(bytes_of("aaaa")).byte, 0);
   EXPECT_NEAR(entropies_of(bytes_of("abababab")).byte, std::log(2), 1e-12);
   EXPECT_NEAR(entropies_of(bytes_of("abababab")).conditional, 0, 1e-12);
@@ -261,7 +261,7 @@ TEST(LmText, EntropiesOfTextsThatOneCanWorkOut) {
   EXPECT_NEAR(entropies_of(bytes_of("aabaab")).conditional, 4.0 / 5 * std::log(2), 1e-12);
 }
 
-TEST(LmText, WindowsReachBothEndsAndNeverPastThem) {
+TEST(lm_text, WindowsReachBothEndsAndNeverPastThem) {
   const std::vector<std::uint8_t> text = some_text(12);
   random_numbers random{1};
   bool first = false;
@@ -278,14 +278,14 @@ TEST(LmText, WindowsReachBothEndsAndNeverPastThem) {
   EXPECT_EQ(random_window(text, 11, random).data(), text.data());
 }
 
-TEST(LmText, TheGateStartsWithMemoriesOfOneToManyTokens) {
+TEST(lm_text, TheGateStartsWithMemoriesOfOneToManyTokens) {
   const parameters<double> w = initial_parameters<double>({}, 1);
   const matrix<double> log_decay = decay_gate(w.blocks[0].decay_bias);
   EXPECT_NEAR(log_decay.data()[0], -1, 1e-12);
   EXPECT_NEAR(log_decay.data()[model_shape{}.key_dim - 1], -1.0 / 256, 1e-12);
 }
 
-TEST(LmOptions, RefusesWhatItCannotUse) {
+TEST(lm_options, RefusesWhatItCannotUse) {
   const auto parse = [](std::vector<const char*> arguments) { return parse_options(arguments); };
   EXPECT_EQ(parse({"--tokens", "7", "--seed", "0", "--precision", "double", "--verify"}).tokens, 7);
   for (const auto& bad : std::vector<std::vector<const char*>>{{"--tokens"},
@@ -304,7 +304,7 @@ TEST(LmOptions, RefusesWhatItCannotUse) {
   }
 }
 
-TEST(LmJson, KeepsStringsAndNumbersReadable) {
+TEST(lm_json, KeepsStringsAndNumbersReadable) {
   json_object inner;
   inner.add("x", true);
   inner.add("y", 3);

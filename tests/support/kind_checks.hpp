@@ -60,7 +60,7 @@ Wide factor_of(const summary_of<C>& s, std::size_t i) {
   }
 }
 
-/// out = A carry + S, or A^T carry + S, by the formulas of docs/conventions.md, in `Wide`.
+/// out = A carry + S, or A^T carry + S, index by index, in `Wide`.
 template <class Wide, class C>
 std::vector<Wide> expected_fold(const state_shape& n, const summary_of<C>& s, const std::vector<scalar_of<C>>& carry) {
   using Kind = kind_of<C>;

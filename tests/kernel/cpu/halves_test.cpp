@@ -58,5 +58,25 @@ TYPED_TEST(halves, meet_every_pair_once_with_its_decay) {
   }
 }
 
+/// Rounding e^-1e-4 errs the same way in every factor of a product.
+TYPED_TEST(halves, do_not_let_long_weak_decays_drift) {
+  using Gate = typename TypeParam::gate;
+  using T = typename TypeParam::scalar;
+  constexpr std::size_t tokens = 8192;
+  const auto p =
+      random_problem<Gate>({.tokens = tokens, .key_dim = 1}, [](auto&, auto, auto, auto) { return -1e-4; }).template as<T>();
+  const auto gate = static_cast<double>(p.log_decay[0]);
+  cpu::chunk_decay<Gate, T> decay{1, tokens};
+  decay.assign({p.log_decay.data(), 1}, tokens);
+  cpu::halves<Gate, T> half{1, tokens};
+  half.for_each_block(decay, [&](cpu::half_block block) {
+    const auto expect = [](double sum, T actual) {
+      EXPECT_NEAR(std::exp(sum), static_cast<double>(actual), 16 * std::numeric_limits<T>::epsilon());
+    };
+    expect(gate * static_cast<double>(block.end - block.middle), half.since(block.end - 1)[0]);
+    expect(gate * static_cast<double>(block.middle - block.first - 1), half.until(block.first)[0]);
+  });
+}
+
 }  // namespace
 }  // namespace allscan::test

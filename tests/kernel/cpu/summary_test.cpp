@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -81,24 +81,29 @@ TYPED_TEST(summary, keeps_the_logarithm_of_a_decay_that_underflows) {
   EXPECT_EQ(p.k.back() * p.v.back(), state);
 }
 
+using hook_function = std::function<void()>;
+
 /// Calls f(name, run) for every kernel, where run(chunk, hook) runs it.
 template <class Gate, class T, class Function>
 void for_each_kernel(Function f) {
   const auto p = random_problem<Gate>(shape, mild_gate).template as<T>();
   gla_result<T> r{p};
   std::vector<T> sum(p.log_decay.size());
-  f("summarize",
-    [&](std::size_t chunk, auto& hook) { cpu::summarize<Gate>(shape, chunk, p.tokens(), r.final.data(), sum.data(), hook); });
-  f("intra_chunk", [&](std::size_t chunk, auto& hook) { cpu::intra_chunk<Gate>(shape, chunk, p.tokens(), r.o.data(), hook); });
-  f("add_carry",
-    [&](std::size_t chunk, auto& hook) { cpu::add_carry<Gate>(shape, chunk, p.tokens(), p.initial.data(), r.o.data(), hook); });
-  f("summarize_backward", [&](std::size_t chunk, auto& hook) {
+  f("summarize", [&](std::size_t chunk, const hook_function& hook) {
+    cpu::summarize<Gate>(shape, chunk, p.tokens(), r.final.data(), sum.data(), hook);
+  });
+  f("intra_chunk",
+    [&](std::size_t chunk, const hook_function& hook) { cpu::intra_chunk<Gate>(shape, chunk, p.tokens(), r.o.data(), hook); });
+  f("add_carry", [&](std::size_t chunk, const hook_function& hook) {
+    cpu::add_carry<Gate>(shape, chunk, p.tokens(), p.initial.data(), r.o.data(), hook);
+  });
+  f("summarize_backward", [&](std::size_t chunk, const hook_function& hook) {
     cpu::summarize_backward<Gate>(shape, chunk, p.tokens(), p.d_o.data(), r.d_initial.data(), hook);
   });
-  f("intra_chunk_backward", [&](std::size_t chunk, auto& hook) {
+  f("intra_chunk_backward", [&](std::size_t chunk, const hook_function& hook) {
     cpu::intra_chunk_backward<Gate>(shape, chunk, p.tokens(), p.d_o.data(), r.gradients(), hook);
   });
-  f("add_carry_backward", [&](std::size_t chunk, auto& hook) {
+  f("add_carry_backward", [&](std::size_t chunk, const hook_function& hook) {
     cpu::add_carry_backward<Gate>(shape, chunk, p.tokens(), p.initial.data(), p.d_o.data(), p.d_final.data(), r.gradients(),
                                   hook);
   });
@@ -108,7 +113,7 @@ void for_each_kernel(Function f) {
 TYPED_TEST(summary, as_every_kernel_calls_the_hook_between_chunks_from_the_calling_thread) {
   for_each_kernel<typename TypeParam::gate, typename TypeParam::scalar>([](const char* name, auto run) {
     std::size_t calls = 0;
-    const auto hook = [&calls, caller = std::this_thread::get_id()] {
+    const hook_function hook = [&calls, caller = std::this_thread::get_id()] {
       EXPECT_EQ(caller, std::this_thread::get_id());
       ++calls;
     };
@@ -127,14 +132,14 @@ TYPED_TEST(summary, as_every_kernel_calls_the_hook_between_chunks_from_the_calli
 
 TYPED_TEST(summary, as_every_kernel_lets_the_hooks_exception_pass) {
   for_each_kernel<typename TypeParam::gate, typename TypeParam::scalar>([](const char* name, auto run) {
-    const auto hook = [] { throw std::runtime_error("peer lost"); };
+    const hook_function hook = [] { throw std::runtime_error("peer lost"); };
     EXPECT_THROW(run(8, hook), std::runtime_error) << name;
   });
 }
 
 TYPED_TEST(summary, as_every_kernel_refuses_a_chunk_of_no_tokens) {
   for_each_kernel<typename TypeParam::gate, typename TypeParam::scalar>([](const char* name, auto run) {
-    const auto hook = [] {};
+    const hook_function hook = [] {};
     EXPECT_THROW(run(0, hook), invalid_argument) << name;
   });
 }
