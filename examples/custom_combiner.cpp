@@ -11,6 +11,7 @@
 ///             rank 0: meters start at  -inf, differ from the serial loop by 0
 ///             rank 1: meters start at 0.883, differ from the serial loop by 0
 ///             rank 2: meters start at  0.97, differ from the serial loop by 1.4e-05
+///             and rank 3 likewise
 /// Exit code:  0 if the laws hold and all differences are small.
 #include <allscan/allscan.hpp>
 

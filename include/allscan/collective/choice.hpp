@@ -8,8 +8,8 @@
 namespace allscan {
 
 /// Blocks of the pipelined chain that balance latency and bandwidth, K = sqrt((P-1) * m / (a * B)), where a * B, the bytes that
-/// a link moves in the time one message takes to start, is fixed at 64 KiB for ranks of one host: best or next to it at every
-/// size measured (docs/performance.md). P-1 and not the P-2 of docs/algorithms.md, for the last rank folds while it receives.
+/// a link moves in the time one message takes to start, is fixed at 64 KiB: chosen from measurements on one host, not tuned to
+/// a machine. P-1 and not the P-2 of docs/algorithms.md, for the last rank folds while it receives.
 [[nodiscard]] inline std::size_t choose_blocks(int ranks, std::size_t state_bytes) {
   constexpr double bytes_per_latency = 65536;
   const double balanced = std::sqrt(static_cast<double>(ranks - 1) * static_cast<double>(state_bytes) / bytes_per_latency);

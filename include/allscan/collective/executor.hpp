@@ -28,8 +28,8 @@ namespace allscan {
 struct scan_statistics {
   std::uint64_t scans = 0;
   std::uint64_t bytes_sent = 0;
-  double seconds_total = 0;    ///< from the start of a scan to its last message, summed
-  double seconds_exposed = 0;  ///< the part of it spent in wait()
+  double seconds_total = 0;    ///< from the start of a scan to its results being there, summed
+  double seconds_exposed = 0;  ///< the part of it spent in wait(), folds and copies done there included
 };
 
 /// Runs one schedule at a time. Everything is allocated by add(); a scan allocates nothing.

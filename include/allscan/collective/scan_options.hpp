@@ -15,7 +15,7 @@ namespace allscan {
 enum class direction { forward, reverse };
 
 enum class algorithm {
-  automatic,  ///< the plan chooses by size and rank count, alike on every rank
+  automatic,  ///< the plan chooses, alike on every rank: the chain
   chain,      ///< one state a boundary, pipelined in blocks
   gather,     ///< every rank's summary to every rank, then a local fold (the baseline)
 };
@@ -27,10 +27,10 @@ enum class algorithm {
 
 /// Equal on every rank, but for `timeout` and `workspace`.
 struct scan_options {
-  std::size_t blocks = 0;  ///< pipeline steps a state is cut into; 0: the plan chooses; more than the units is as many
+  std::size_t blocks = 0;  ///< pipeline steps a state is cut into, at most one a unit and 65536; 0: the plan chooses
   enum direction direction = direction::forward;
   enum algorithm algorithm = algorithm::automatic;
-  bool deterministic = false;           ///< only algorithms that fold strictly left to right
+  bool deterministic = false;           ///< only algorithms that fold strictly left to right, as those above do
   std::optional<seconds> timeout = {};  ///< how long a silent peer is waited for; 0: for ever. Default: ALLSCAN_TIMEOUT
   std::shared_ptr<scan_workspace> workspace = {};  ///< shared with other plans of this rank; default: the plan's own
 };

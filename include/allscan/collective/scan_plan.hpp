@@ -83,7 +83,11 @@ class scan_plan {
   /// its state is handed on as it is. Blocking: returns when the results are there and the operands are free.
   /// @param local    the rank's summary from a zero state; operands and layouts are the combiner's (see scan_operands).
   /// @param results  {.carry = , .outgoing = }, or the carry alone.
-  /// @throws invalid_argument before anything is sent. @throws timeout_error, transport_error: the plan is then poisoned.
+  /// Each rank may ask for the carry, the outgoing state or both, whatever the others ask for.
+  /// @throws invalid_argument on this rank alone, before it sends anything (its peers get a timeout_error), also while the
+  /// plan's
+  ///         last scan or another one in its workspace is in flight. @throws poisoned_error if plan or workspace failed before.
+  /// @throws timeout_error, transport_error: the plan is then poisoned.
   void exclusive_scan(const operands& local, const results& to) { start_exclusive_scan(local, to).wait(); }
   void exclusive_scan(const operands& local, tensor_view<scalar> carry) { exclusive_scan(local, results{.carry = carry}); }
 

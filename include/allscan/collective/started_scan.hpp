@@ -19,7 +19,7 @@ class scan_operation : public live_operation {
 
 /// Returned by scan_plan::start_*. Movable. wait(), test() and progress() drive every live scan of the rank's communicator, so
 /// ranks may wait for several scans in different orders. Until it is done, the operands must not be changed and the results
-/// not be touched.
+/// not be touched; both outlive the scan. A moved-from handle may only be assigned to or destroyed.
 class [[nodiscard("a scan whose handle is dropped at once is waited for at once")]] started_scan {
  public:
   started_scan(std::shared_ptr<scan_operation> operation, std::uint64_t scan) : operation_{std::move(operation)}, scan_{scan} {}
@@ -34,7 +34,7 @@ class [[nodiscard("a scan whose handle is dropped at once is waited for at once"
   }
   started_scan(const started_scan&) = delete;
   started_scan& operator=(const started_scan&) = delete;
-  /// Waits, until the deadline at most; then the plan is poisoned. Does not throw.
+  /// Waits as wait() does. Does not throw: a failure poisons the plan and is logged.
   ~started_scan() {
     if (operation_) operation_->abandon(scan_);
   }

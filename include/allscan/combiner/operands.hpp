@@ -60,9 +60,9 @@ struct scan_operands {
   static_assert(require_combiner<C>());
   using scalar = scalar_of<C>;
 
-  tensor_view<const scalar> state = {};                                                     ///< S, from a zero initial state
-  detail::operand<C, detail::takes_log_decay<C>, const scalar> log_decay = {};              ///< natural log, <= 0, -inf = reset
-  detail::operand<C, detail::takes_angle<C>, const scalar> angle = {};                      ///< radians
+  tensor_view<const scalar> state = {};                                         ///< S, from a zero initial state
+  detail::operand<C, detail::takes_log_decay<C>, const scalar> log_decay = {};  ///< natural log, summed over tokens, <= 0
+  detail::operand<C, detail::takes_angle<C>, const scalar> angle = {};          ///< radians
   detail::operand<C, detail::takes_transition<C>, const transition_of<C>> transition = {};  ///< dense: A, untransposed
   tensor_view<const std::uint8_t> reset = {};                                               ///< [batch], non-zero = reset
   tensor_view<const scalar> initial_carry = {};                                             ///< the direction's first rank only

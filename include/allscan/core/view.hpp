@@ -12,6 +12,7 @@
 
 namespace allscan {
 
+/// Keeps nothing alive: a temporary range is gone at the end of the full expression, too early for a started scan.
 /// T is const for an operand that is read. A default-constructed view is "not given".
 template <class T>
 class tensor_view {

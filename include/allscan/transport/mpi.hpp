@@ -11,7 +11,8 @@
 /// MPI_THREAD_SERIALIZED from MPI_Init_thread, and the caller sees to it that one thread at a time is inside MPI. Checked at
 /// construction and whenever a message is started.
 ///
-/// Cost: a message is one MPI_Isend or MPI_Irecv; above `split_above` bytes it is two. The channel number is the tag.
+/// Cost: a message is one MPI_Isend or MPI_Irecv; above 2^31 - 1 bytes (options::split_above) it is two. The channel number is
+/// the tag.
 ///
 /// Errors: transport_error with the MPI call, its code and text. A duplicate returns errors (MPI_ERRORS_RETURN); on a
 /// borrowed communicator and while duplicating, the caller's own error handler decides, and MPI's default one aborts.
