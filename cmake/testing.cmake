@@ -5,6 +5,10 @@
 # The target <layer>_tests builds a layer's test programs. The everyday run is `ctest -LE nightly`: it leaves out the
 # GoogleTest cases whose full name contains "nightly".
 
+if(POLICY CMP0174) # an argument passed on empty is one left out
+  cmake_policy(SET CMP0174 NEW)
+endif()
+
 set(ALLSCAN_TIMEOUT_FACTOR 1 CACHE STRING "Multiplies every test's time limit (sanitizers are slow)")
 
 # Ranks may be many more than the cores; libgomp's threads must not spin meanwhile.

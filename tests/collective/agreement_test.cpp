@@ -76,6 +76,22 @@ TEST(AgreementText, OneProposalMayEndEarlier) {
             std::string::npos);
 }
 
+TEST(AgreementText, LongValuesDifferByTheirEndsAndHideNothing) {
+  const std::string name(3000, 'x');
+  proposal one;
+  one.add("combiner", name + "a");
+  one.add("shape", "[1, 1, 4, 4]");
+  proposal other_end;
+  other_end.add("combiner", name + "b");
+  other_end.add("shape", "[1, 1, 4, 4]");
+  proposal other_shape;
+  other_shape.add("combiner", name + "a");
+  other_shape.add("shape", "[9, 9, 9, 9]");
+  EXPECT_EQ(proposal::disagreement({one.pack(), one.pack()}), "");
+  EXPECT_NE(proposal::disagreement({one.pack(), other_end.pack()}).find("combiner"), std::string::npos);
+  EXPECT_NE(proposal::disagreement({one.pack(), other_shape.pack()}).find("shape = [9, 9, 9, 9]"), std::string::npos);
+}
+
 TEST(AgreementText, LongTextIsCutNotOverrun) {
   proposal long_one;
   long_one.fail(std::string(2 * proposal::capacity, 'x'));

@@ -373,6 +373,56 @@ TEST_P(Ranks, ARankThatNeverScansIsATimeoutOnThoseBehindIt) {
   }
 }
 
+// A combiner's own exceptions.
+
+struct throwing {
+  using scalar = float;
+  using kind = allscan::kind::none;
+  static float apply(no_transition, float, float) { throw 42; }
+};
+
+TEST(ScanPlan, WhateverACombinerThrowsReachesTheCallerAndPoisonsThePlan) {
+  thread::run(1, [](thread::communicator comm) {
+    std::vector<float> state{1};
+    std::vector<float> initial{2};
+    std::vector<float> outgoing{0};
+    scan_plan plan{comm, throwing{}, state_shape{}};
+    const auto scan = [&] { plan.inclusive_scan({.state = state, .initial_carry = initial}, outgoing); };
+    EXPECT_THROW(scan(), int);
+    EXPECT_THROW(scan(), poisoned_error);
+  });
+}
+
+// A rank that waits for one scan while another folds for longer than the timeout has not been left alone.
+struct slow {
+  using scalar = float;
+  using kind = allscan::kind::none;
+  static float apply(no_transition, float carry, float local) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    return carry + local;
+  }
+};
+
+TEST(ScanPlan, TimeSpentFoldingIsNotAPeersSilence) {
+  thread::run(3, [](thread::communicator comm) {
+    std::vector<float> state{1};
+    std::vector<float> carry{0};
+    std::vector<float> slow_carry{0};
+    scan_plan quick{comm, running_maximum{}, state_shape{}, {.timeout = seconds{0.3}}};
+    scan_plan folding{comm, slow{}, state_shape{}, {.timeout = seconds{20}}};
+    auto first = folding.start_exclusive_scan({.state = state}, slow_carry);
+    auto second = quick.start_exclusive_scan({.state = state}, carry);
+    if (comm.rank() == 1) {
+      second.wait();  // and meanwhile folds for 0.8 s
+      first.wait();
+    } else {
+      first.wait();
+      second.wait();
+    }
+    EXPECT_EQ(slow_carry[0], static_cast<float>(comm.rank()));
+  });
+}
+
 // Lifetimes.
 
 TEST(ScanPlan, PlansMoveAndHandlesOutliveThem) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -24,7 +25,14 @@ class proposal {
   static constexpr std::size_t capacity = 2048;
   using packet = std::array<char, capacity>;  // zero-terminated lines
 
-  void add(std::string_view name, std::string_view value) { lines_ += std::string{name} + " = " + std::string{value} + "\n"; }
+  /// A long value is compared whole, but shown by its beginning.
+  void add(std::string_view name, std::string_view value) {
+    constexpr std::size_t longest = 512;
+    std::string shown{value.substr(0, longest)};
+    if (value.size() > longest)
+      shown += "... (" + std::to_string(value.size()) + " characters, hash " + std::to_string(hash(value)) + ")";
+    lines_ += std::string{name} + " = " + shown + "\n";
+  }
   void add(std::string_view name, std::size_t value) { add(name, std::to_string(value)); }
   /// This rank cannot take part: the first rank that says so is quoted on all ranks.
   void fail(std::string_view message) { error_ = message; }
@@ -57,6 +65,12 @@ class proposal {
   }
 
  private:
+  /// FNV-1a, alike on every machine.
+  static std::uint64_t hash(std::string_view text) {
+    std::uint64_t h = 14695981039346656037ULL;
+    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    return h;
+  }
   static std::string_view next_line(std::string_view text) {
     return text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
   }
@@ -106,34 +120,36 @@ void agree(Communicator& comm, const proposal& mine, seconds timeout) {
   memory->packets[0] = mine.pack();
   const deadline until{timeout};
   constexpr auto channel = endpoint::control_channel;
-  const auto fail = [&](typename Communicator::request& r, std::size_t peer) {
+  const auto silent = [&](std::size_t peer, const char* what) {
+    return timeout_error("rank " + std::to_string(rank) + ": rank " + std::to_string(peer) + what + " within " +
+                             to_string(timeout) +
+                             " while the ranks agreed on a construction: does every rank construct it, and is rank " +
+                             std::to_string(peer) + " alive? Raise the timeout (options or ALLSCAN_TIMEOUT) if it is only late",
+                         comm.rank(), static_cast<int>(peer));
+  };
+  try {
+    for (std::size_t held = 1; held < size; held *= 2) {
+      const std::size_t count = std::min(held, size - held);
+      const std::size_t to = (rank + size - held) % size;
+      const std::size_t from = (rank + held) % size;
+      const std::size_t bytes = count * sizeof(proposal::packet);
+      auto* const own = reinterpret_cast<std::byte*>(memory->packets[0].data());
+      auto* const next = reinterpret_cast<std::byte*>(memory->packets[held].data());
+      comm.receive(channel, static_cast<int>(from), next, bytes, memory->receive);
+      comm.send(channel, static_cast<int>(to), own, bytes, memory->send);
+      if (!wait_for(comm, memory->receive, until)) throw silent(from, " sent nothing");
+      const std::byte* arrived = comm.data(memory->receive);
+      if (arrived != next) std::memcpy(next, arrived, bytes);
+      comm.release(memory->receive);
+      if (!wait_for(comm, memory->send, until)) throw silent(to, " took nothing");
+    }
+  } catch (...) {
     comm.endpoint().poison();
     // Both requests are cancelled; what a late message may still touch stays.
     const bool send_cancelled = comm.cancel(memory->send);
     const bool receive_cancelled = comm.cancel(memory->receive);
     if (!send_cancelled || !receive_cancelled) keep_until_exit(memory);
-    throw timeout_error("rank " + std::to_string(rank) + ": rank " + std::to_string(peer) +
-                            (&r == &memory->receive ? " sent nothing" : " took nothing") + " within " + to_string(timeout) +
-                            " while the ranks agreed on a construction: does every rank construct it, and is rank " +
-                            std::to_string(peer) + " alive? Raise the timeout (options or ALLSCAN_TIMEOUT) if it is only late",
-                        comm.rank(), static_cast<int>(peer));
-  };
-  for (std::size_t held = 1; held < size; held *= 2) {
-    const std::size_t count = std::min(held, size - held);
-    const std::size_t to = (rank + size - held) % size;
-    const std::size_t from = (rank + held) % size;
-    const std::size_t bytes = count * sizeof(proposal::packet);
-    comm.receive(channel, static_cast<int>(from), reinterpret_cast<std::byte*>(memory->packets[held].data()), bytes,
-                 memory->receive);
-    comm.send(channel, static_cast<int>(to), reinterpret_cast<const std::byte*>(memory->packets[0].data()), bytes,
-              memory->send);
-    if (!wait_for(comm, memory->receive, until)) fail(memory->receive, from);
-    const std::byte* arrived = comm.data(memory->receive);
-    if (arrived != reinterpret_cast<const std::byte*>(memory->packets[held].data())) {
-      std::memcpy(memory->packets[held].data(), arrived, bytes);
-    }
-    comm.release(memory->receive);
-    if (!wait_for(comm, memory->send, until)) fail(memory->send, to);
+    throw;
   }
   std::rotate(memory->packets.begin(), memory->packets.begin() + static_cast<std::ptrdiff_t>((size - rank) % size),
               memory->packets.end());

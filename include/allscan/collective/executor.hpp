@@ -75,6 +75,7 @@ class scan_executor final : public scan_operation {
       throw poisoned_error(rank_text() + "this plan is poisoned, make a new one. It failed before: " + failure_text_);
     workspace_->acquire();
     phase_ = phase::live;
+    failure_ = nullptr;
     schedule_ = &schedules_[which];
     started_ = deadline::clock::now();
     ++scan_;
@@ -122,7 +123,8 @@ class scan_executor final : public scan_operation {
       } else if (deferred_begin_ < deferred_end_) {
         continue;  // there is work to do meanwhile
       } else if (until.expired()) {
-        raise_timeout();
+        // Once more: the last look may have been long ago, if another scan had much to fold meanwhile.
+        if (!test(scan) && left == left_) raise_timeout();
       } else {
         idle.pause();
       }
@@ -133,8 +135,7 @@ class scan_executor final : public scan_operation {
   void abandon(std::uint64_t scan) noexcept override {
     try {
       if (scan == scan_ && phase_ == phase::live) wait(scan);
-    } catch (const std::exception& e) {
-      trace::write(trace::level::info, rank(), std::string{"a scan whose handle was dropped failed: "} + e.what());
+    } catch (...) {  // wait() has poisoned the plan and logged why
     }
   }
 
@@ -290,6 +291,9 @@ class scan_executor final : public scan_operation {
       throw transport_error(failure_text_, e.code(), e.rank(), e.peer());
     } catch (const std::exception& e) {
       poison(e.what());
+      throw;
+    } catch (...) {
+      poison("the combiner threw something that is no std::exception");
       throw;
     }
   }

@@ -112,17 +112,20 @@ class messages {
   /// communicator stay until the process ends. @returns false in that case: the messages' memory must stay, too.
   [[nodiscard]] bool cancel() {
     bool all = true;
-    for (std::size_t q = 0; q < schedule_->receives.size(); ++q) {
-      const std::vector<std::uint32_t>& steps = schedule_->receives[q].steps;
-      for (std::size_t k = 0; k < steps.size(); ++k) {
-        if (k >= arrived_[q]) all &= comm_.cancel(requests_[steps[k]]);
-        if (held(steps[k])) give_back(steps[k]);
-      }
-    }
     for (std::size_t q = 0; q < schedule_->sends.size(); ++q) {
       for (std::size_t k = sends_[q].done; k < sends_[q].started; ++k) {
         const std::uint32_t i = schedule_->sends[q].steps[k];
-        if (!states_[i].sent) all &= comm_.cancel(requests_[i]);
+        if (states_[i].sent || comm_.cancel(requests_[i])) continue;
+        all = false;
+        // Somebody still reads, through us, what a peer has lent: it must not think that it has it back.
+        if (states_[i].forwards) states_[static_cast<std::size_t>(schedule_->nodes[i].in_from)].held = false;
+      }
+    }
+    for (std::size_t q = 0; q < schedule_->receives.size(); ++q) {
+      const std::vector<std::uint32_t>& steps = schedule_->receives[q].steps;
+      for (std::size_t k = 0; k < steps.size(); ++k) {
+        if (k >= arrived_[q] && !comm_.cancel(requests_[steps[k]])) all = false;
+        if (held(steps[k])) give_back(steps[k]);
       }
     }
     if (!all) {

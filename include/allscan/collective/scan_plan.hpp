@@ -71,6 +71,8 @@ class scan_plan {
       propose(mine, channel);
     } catch (const std::exception& e) {
       mine.fail(std::string{"a scan plan cannot be made here: "} + e.what());
+    } catch (...) {
+      mine.fail("a scan plan cannot be made here: the combiner threw something that is no std::exception");
     }
     agree(comm, mine, timeout);
     executor_->connect(channel, options_.workspace);
@@ -183,13 +185,13 @@ class scan_plan {
   void propose(proposal& mine, std::uint32_t channel) const {
     mine.add("construction number", channel);
     mine.add("kind", kind::name);
-    mine.add("combiner", type_name<Combiner>());
     mine.add("shape", to_string(shape_));
     mine.add("options.blocks", options_.blocks);
     mine.add("options.direction", to_string(options_.direction));
     mine.add("options.algorithm", to_string(options_.algorithm));
     mine.add("options.deterministic", options_.deterministic ? "true" : "false");
     mine.add("allscan version", std::size_t{ALLSCAN_VERSION});
+    mine.add("combiner", type_name<Combiner>());
   }
 
   static constexpr std::size_t variant(const scan_request& want) {

@@ -18,14 +18,15 @@ class scan_workspace {
   /// Grows to `bytes`. Plans call it when they are constructed.
   /// @throws invalid_argument if a plan that shares this workspace is in flight: its messages point here.
   void reserve(std::size_t bytes) {
+    if (poisoned_) throw poisoned_error("a scan that used this workspace failed: make a new workspace and new plans");
     if (bytes <= bytes_) return;
     if (busy_) {
       throw invalid_argument(
           "the workspace is in use by a scan in flight and cannot grow: wait for the scan, or construct the "
           "largest plan first");
     }
-    memory_.reset();
-    memory_.reset(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})));
+    memory_.reset(
+        static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})));  // if it throws, all is as before
     bytes_ = bytes;
   }
   [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }

@@ -12,4 +12,8 @@
 #endif
 
 /// Keeps one copy of a loop in a binary, so that every caller gets the same rounding (the same contraction into FMA).
+#if defined(__GNUC__) && !defined(__clang__)
+#define ALLSCAN_NOINLINE __attribute__((noinline, noclone))
+#else
 #define ALLSCAN_NOINLINE __attribute__((noinline))
+#endif

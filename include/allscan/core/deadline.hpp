@@ -38,7 +38,7 @@ class deadline {
 class backoff {
  public:
   void pause() {
-    ++polls_;
+    if (polls_ < spins + yields) ++polls_;
     if (polls_ < spins) return;
     if (polls_ < spins + yields) {
       std::this_thread::yield();
